@@ -1,0 +1,118 @@
+"""Every place where a reply names letters, and what the words around it say of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from spotdiff.answers._items import Group, group_at
+from spotdiff.answers._model import Options
+
+_START = re.compile(
+    r"""(?<![A-Za-z0-9_'/])(?:(?=(?:(?:the\s)?(?:options?|choices?|letters?|answers?)|选项)[\s:]{0,3}["'(\[]?[ ]?[A-Za-z](?![A-Za-z0-9]))
+    |(?=["'(\[{<【「《]{0,3}[ ]?[A-Z](?![A-Za-z0-9])))""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_BARE_LOWER = re.compile(r"""["'(\[{<【「《 ]{0,4}[a-z](?![A-Za-z0-9])""")
+_LINE_HEAD = re.compile(r"(?:^|\n)[ \t]*(?:[-•>+\u2013]\s{0,3})?(?:\d{1,2}[.)]\s{1,3})?$")
+
+_ASIDE = r"""(?:[ ,:)("']|[.](?=[ ]\[)|\[[\d ,.-]{5,60}\]|\b(?:in|from|of)[ ](?:the[ ])?(?:first|second|both|figures?|images?|pictures?)\b[ -]?\d?|\b(?:figures?|images?)\b[ -]?\d?
+    |\b(?:and|both|for|box(?:es)?|bounding|pairs?|region|therefore|thus|the|one|in[ ]this[ ]case)\b){0,24}"""
+_ADVERB = r"(?:(?:clearly|definitely|likely|probably|indeed|also|actually|still|certainly|simply|thus|therefore|overall|best|then|all|both|not[ ]only)[ ]){0,2}"
+_COPULA = r"(?:is|are|seems?|appears?|looks|would[ ]be|should[ ]be|must[ ]be|has[ ]to[ ]be|will[ ]be|remains?)[ ](?:to[ ]be[ ]|like[ ]|as[ ])?"
+_ONE = r"(?:answers?|options?|choices?|ones?|match(?:es)?|fit|candidates?|selections?|pairs?|regions?|solutions?|picks?|correspond\w*)"
+_AFFIRMED = re.compile(
+    rf"""{_ASIDE}(?:
+    {_COPULA}{_ADVERB}(?:the[ ]|an?[ ]|my[ ])?(?:only[ ]|single[ ]|final[ ])?(?:
+        correct\b(?![ ](?:in|that|about)\b)
+        |right(?=[ ]{_ONE}|[ ]?[.,;!)]|[ ]?$|\n|[ ](?:because|since|as|and|here)\b)
+        |best(?=[ ]{_ONE}|[ ](?:example|representation|description|guess|semantic|possible|overall|supported)|[ ]?[.,;!)]|\n|$|[ ](?:because|since|as)\b)
+        |(?:most|more)[ ](?:likely|accurate|appropriate|plausible|suitable|reasonable|probable|fitting|relevant|precise)\b
+        |(?:closest|best[ -]fitt\w+|better)[ ]{_ONE}
+        |(?:my[ ])?(?:final[ ])?answer\b)
+    |(?:should|could|would|must|can|will|is|are)[ ](?:therefore[ ]|thus[ ])?(?:be[ ])?(?:selected|chosen|picked)\b
+    |(?:as[ ]|making[ ]it[ ])(?:the[ ])(?:correct|right|best|final)[ ]{_ONE}
+    |[ ]?[:(\u2013\u2014-]+[ ]?(?:this[ ]is[ ])?(?:the[ ])?correct\b
+    |best[ ](?:align|match|represent|fit|captur|correspond|describ|show|maintain|reflect|illustrat|answer|satisf)\w*\b
+    |(?:选项|项)?(?:是|为)?(?:唯一)?(?:的)?(?:正确|最合适|最符合|对的))""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_DENIED_AFTER = re.compile(
+    rf"""{_ASIDE}(?:
+    (?:is|are|was|were|seems?|appears?|looks|would[ ]be|can[ ]be|could[ ]be|must[ ]be|should[ ]be)[ ](?:to[ ]be[ ])?(?:\w+[ ]){{0,2}}?
+        (?:not|never|wrong|incorrect|false|invalid|unlikely|impossible|eliminated|excluded|ruled[ ]out|out|discarded|rejected|inaccurate|neither|less[ ]likely)\b
+    |(?:is|are|do|does|did|was|were|ca|could|would|should|wo)n't\b
+    |(?:do|does|did|can|could|would|should|will|must|may|might)[ ]?not\b
+    |(?:选项|项)?(?:都|均)?(?:是|为)?(?:不|错|有误|排除))
+    |[ ]?[:(\u2013\u2014-]+[ ]?(?:clearly[ ]|this[ ]is[ ])?(?:wrong|incorrect|false|no|not)\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_DENIED_BEFORE = re.compile(
+    r"""(?:\b(?:not|neither|nor|never|except|than|excluding|unlike|without|instead[ ]of|as[ ]opposed[ ]to)\b|n't\b|\bcannot\b|\bnon-
+    |\b(?:exclud|eliminat|reject|discard|dismiss|ignor)\w*|\brul(?:e|es|ed|ing)[ ]out|\bnone[ ]of\b|不是|不选|不能选|并非|排除|除了|而非)
+    [ ]?(?:(?:the|these|those|any|either|both|all|of|in|is|are|be|for|among|one|by|with|listed|given|provided|available|option|options|choice|choices|answer|correct
+    |choose|select|pick|selecting|choosing)\b[ ]?){0,6}["'(\[:,]?[ ]?$""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_SUPPOSED = re.compile(
+    r"\b(?:if|whether|unless|suppose|supposing|assuming|assume|why|had|were)\b[^.,;:\n]{0,30}$", re.IGNORECASE
+)
+_SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$)|[。！？\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A group of letters in the text.
+
+    labels: it begins a line, as an option does in a list. negated: the words around say that it is not the answer.
+    affirmed: they say that it is.
+    """
+
+    group: Group
+    labels: bool
+    negated: bool
+    affirmed: bool
+
+    @property
+    def letter_like(self) -> bool:
+        """Whether the form alone tells a letter of choice from any other capital."""
+        return any(item.strong for item in self.group.items) or (self.labels and self.group.items[0].labelled)
+
+
+def mentions(text: str, options: Options) -> list[Mention]:
+    """All mentions, in order."""
+    found: list[Mention] = []
+    position = 0
+    while match := _START.search(text, position):
+        position = match.start() + 1
+        group = group_at(text, match.start(), options)
+        if group is None or (not group.items[0].strong and _BARE_LOWER.match(text, match.start())):
+            continue
+        found.append(_mention(text, group))
+        position = group.end
+    return found
+
+
+def _mention(text: str, group: Group) -> Mention:
+    before = text[max(0, group.start - 60) : group.start]
+    negated = bool(_DENIED_BEFORE.search(before)) or bool(_DENIED_AFTER.match(text, group.end))
+    affirmed = bool(_AFFIRMED.match(text, group.end)) and not (
+        negated or _SUPPOSED.search(before) or is_question(text, group.end)
+    )
+    return Mention(group, starts_line(text, group.start), negated, affirmed)
+
+
+def starts_line(text: str, position: int) -> bool:
+    """Whether only a bullet or a number stands before it on its line."""
+    return bool(_LINE_HEAD.search(text[max(0, position - 12) : position])) or position == 0
+
+
+def is_question(text: str, position: int) -> bool:
+    """Whether the sentence that goes on here ends with a question mark."""
+    end = _SENTENCE_END.search(text, position, position + 300)
+    return bool(end) and text[end.start()] in "?？"  # type: ignore[index,union-attr]
+
+
+def denied_at(text: str, position: int) -> bool:
+    """Whether the words that follow say that what was just named is not the answer."""
+    return bool(_DENIED_AFTER.match(text, position))

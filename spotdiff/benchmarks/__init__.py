@@ -1,0 +1,1 @@
+"""One folder for each benchmark: protocol, tables, published results, notes."""

@@ -1,0 +1,161 @@
+"""How each model family writes a bounding box.
+
+The first four formats are those of the M4Bench release; the newer ones follow the families' own documentation. A user
+adds a family, or changes one, in `spotdiff.toml`:
+
+    [box_families.my_model]
+    template = "<box>({x1},{y1}),({x2},{y2})</box>"
+    scale = 1000            # a number: coordinates run from 0 to it; "pixels": of the stored image; "resized": see
+    below rounding = "floor"      # or "round"
+    models = ["my_model"]   # beginnings of model names that use it, in lower case, with _ for every other sign
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from spotdiff.errors import SettingError
+from spotdiff.question import Box
+
+
+@dataclass(frozen=True)
+class BoxFamily:
+    """A way to write boxes.
+
+    template: text with {x1} {y1} {x2} {y2}.
+    scale: the value at the right and lower edge; "pixels" for pixels of the stored image; "resized" for pixels after
+        the family's own resize to multiples of `patch` with an area between `min_pixels` and `max_pixels`.
+    rounding: "floor" or "round" (half to even, as Python's round).
+    models: beginnings of normalised model names (see `normalised`) that use this format.
+    """
+
+    template: str
+    scale: int | str
+    rounding: str = "floor"
+    models: tuple[str, ...] = ()
+    patch: int = 28
+    min_pixels: int = 3136
+    max_pixels: int = 12845056
+
+    def write(self, box: Box, size: tuple[int, int]) -> str:
+        """The box, in pixels of an image of `size` (width, height), in this family's words."""
+        width, height = size
+        x_factor, y_factor = self._factors(width, height)
+        # The order of operations is the release's: the factor is rounded to a double before it is applied.
+        x1, x2 = (self._rounded(x, x_factor, width) for x in (box[0], box[2]))
+        y1, y2 = (self._rounded(y, y_factor, height) for y in (box[1], box[3]))
+        return self.template.format(x1=x1, y1=y1, x2=x2, y2=y2)
+
+    def _factors(self, width: int, height: int) -> tuple[float, float]:
+        if self.scale == "pixels":
+            return 1.0, 1.0
+        if self.scale == "resized":
+            new_width, new_height = resized(width, height, self.patch, self.min_pixels, self.max_pixels)
+            return new_width / width, new_height / height
+        return int(self.scale) / width, int(self.scale) / height
+
+    def _rounded(self, value: int, factor: float, extent: int) -> int:
+        if self.rounding == "floor":
+            return int(value * factor)
+        if self.scale in ("pixels", "resized"):
+            return round(value * factor)
+        return round((value / extent) * int(self.scale))
+
+
+def resized(width: int, height: int, patch: int, min_pixels: int, max_pixels: int) -> tuple[int, int]:
+    """Width and height after a resize to multiples of `patch`, aspect kept, area within the bounds."""
+    new_width, new_height = (max(patch, round(side / patch) * patch) for side in (width, height))
+    if new_width * new_height > max_pixels:
+        shrink = math.sqrt(width * height / max_pixels)
+        new_width, new_height = (max(patch, math.floor(side / shrink / patch) * patch) for side in (width, height))
+    elif new_width * new_height < min_pixels:
+        grow = math.sqrt(min_pixels / (width * height))
+        new_width, new_height = (math.ceil(side * grow / patch) * patch for side in (width, height))
+    return new_width, new_height
+
+
+_PLAIN = "[{x1}, {y1}, {x2}, {y2}]"
+
+FAMILIES: Mapping[str, BoxFamily] = {
+    "qwen2_vl": BoxFamily("<|box_start|>({x1},{y1}),({x2},{y2})<|box_end|>", 1000, models=("qwen2_vl",)),
+    "internvl": BoxFamily("<box>[[{x1}, {y1}, {x2}, {y2}]]</box>", 1000, "round", models=("internvl", "mini_internvl")),
+    "deepseek_vl2": BoxFamily("<|det|>[[{x1}, {y1}, {x2}, {y2}]]<|/det|>", 999, models=("deepseek_vl2",)),
+    "pixels": BoxFamily(
+        _PLAIN, "pixels", models=("gpt", "chatgpt", "gemini", "claude", "qwen_vl_max", "qwenvlmax", "spotdiff_baseline")
+    ),
+    "qwen2_5_vl": BoxFamily(_PLAIN, "resized", "round", models=("qwen2_5_vl",)),
+    "qwen3_vl": BoxFamily(_PLAIN, 1000, "round", models=("qwen3_vl", "qwen3_5")),
+}
+
+
+def families(extra: Mapping[str, Mapping[str, Any]]) -> dict[str, BoxFamily]:
+    """The built-in families and those of the user's `[box_families.*]`, which win. Raises SettingError."""
+    return {**FAMILIES, **{name: _from_settings(name, entry) for name, entry in extra.items()}}
+
+
+def _from_settings(name: str, entry: Mapping[str, Any]) -> BoxFamily:
+    known = {field.name for field in fields(BoxFamily)}
+    unknown = sorted(set(entry) - known)
+    if unknown:
+        raise SettingError(
+            f"box_families.{name}: unknown field {', '.join(unknown)}. Known: {', '.join(sorted(known))}"
+        )
+    missing = [key for key in ("template", "scale") if key not in entry]
+    if missing:
+        raise SettingError(f"box_families.{name}: field {', '.join(missing)} is missing")
+    family = BoxFamily(**{**entry, "models": tuple(entry.get("models", ()))})
+    scale_is_number = isinstance(family.scale, int) and not isinstance(family.scale, bool) and family.scale > 0
+    if not scale_is_number and family.scale not in ("pixels", "resized"):
+        raise SettingError(
+            f'box_families.{name}: scale must be a positive whole number, "pixels" or "resized", not {family.scale!r}'
+        )
+    if family.rounding not in ("floor", "round"):
+        raise SettingError(f'box_families.{name}: rounding must be "floor" or "round", not {family.rounding!r}')
+    try:
+        family.template.format(x1=0, y1=0, x2=0, y2=0)
+    except (KeyError, IndexError, ValueError, AttributeError) as error:
+        raise SettingError(
+            f"box_families.{name}: template {family.template!r} may use only x1, y1, x2, y2 in braces"
+        ) from error
+    return family
+
+
+def normalised(model: str) -> str:
+    """A model name in lower case with `_` for every run of other signs: `Qwen2.5-VL-7B` -> `qwen2_5_vl_7b`."""
+    return re.sub(r"[^a-z0-9]+", "_", model.lower()).strip("_")
+
+
+def family_of_model(model: str | None, table: Mapping[str, BoxFamily]) -> str | None:
+    """The family whose longest `models` entry begins the model's name, or None."""
+    name = normalised(model or "")
+    matches = [
+        (len(start), family) for family, entry in table.items() for start in entry.models if name.startswith(start)
+    ]
+    return max(matches)[1] if matches else None
+
+
+def choose_family(asked: str | None, model: str | None, table: Mapping[str, BoxFamily]) -> BoxFamily:
+    """The family that was asked for, else that of the model's name. Raises SettingError when neither tells."""
+    name = asked or family_of_model(model, table)
+    if name is None:
+        raise SettingError(
+            f"The questions hold boxes, and the model name {model!r} does not tell how it writes them. "
+            f"Set SPOTDIFF_BOX_FAMILY (or box_family in spotdiff.toml) to one of: {', '.join(sorted(table))}"
+        )
+    if name not in table:
+        raise SettingError(
+            f"Unknown box family {name!r}. Known: {', '.join(sorted(table))}; more can be defined in spotdiff.toml"
+        )
+    return table[name]
+
+
+def fill(template: str, boxes: Sequence[str], mark: str) -> str:
+    """The template with its marks replaced by the written boxes, in order."""
+    pieces = template.split(mark)
+    if len(pieces) != len(boxes) + 1:
+        raise ValueError(f"{len(pieces) - 1} marks {mark} for {len(boxes)} boxes in {template!r}")
+    return "".join(piece + box for piece, box in zip(pieces, [*boxes, ""], strict=True))

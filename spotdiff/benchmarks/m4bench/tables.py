@@ -1,0 +1,113 @@
+"""The table of the M4Bench paper: one column a setting, and the unweighted mean of the eight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from spotdiff.reporting import notes, percent
+from spotdiff.scoring import PARSED, SCORE, Estimate, Mean, Scored, by_group, unweighted_mean
+from spotdiff.tasks import Setting, Table
+
+_VP = {"visual_prompt": True}
+
+SETTINGS = (
+    Setting("state_invariance", "SI", "state_invariance", 219, released_as="State_Invariance"),
+    Setting("state_comparison", "SC", "state_comparison", 208, released_as="State_Comparison"),
+    Setting(
+        "detailed_difference_synthetic",
+        "DD-S",
+        "detailed_difference_synthetic",
+        234,
+        released_as="Detailed_Difference_Generated_Images",
+    ),
+    Setting(
+        "detailed_difference_natural",
+        "DD-N",
+        "detailed_difference_natural",
+        230,
+        released_as="Detailed_Difference_Natural_Images",
+    ),
+    Setting(
+        "spatial_perception", "SP", "spatial_perception", 230, released_as="Spatial_Perception_WithOut_Visual_Prompt"
+    ),
+    Setting(
+        "spatial_perception_vp",
+        "SP-vp",
+        "spatial_perception",
+        230,
+        _VP,
+        released_as="Spatial_Perception_With_Visual_Prompt",
+    ),
+    Setting(
+        "instance_comparison", "IC", "instance_comparison", 230, released_as="Instance_Comparison_WithOut_Visual_Prompt"
+    ),
+    Setting(
+        "instance_comparison_vp",
+        "IC-vp",
+        "instance_comparison",
+        230,
+        _VP,
+        released_as="Instance_Comparison_With_Visual_Prompt",
+    ),
+)
+
+
+def table(rows: Sequence[Scored], title: str, expected: Mapping[str, int]) -> Table:
+    """`acc` with its 95 % interval, other metrics, chance and number of questions, by setting and as a mean.
+
+    The mean is shown only over all eight settings; with fewer, the notes give the mean over those that were run, and
+    the paper's convention, which counts a missing setting as 0.
+    """
+    metrics = [SCORE, *(name for name in rows[0].extra)] if rows else [SCORE]
+    body = []
+    for metric in metrics:
+        estimates = by_group(rows, "setting", metric)
+        body.append(("acc" if metric == SCORE else metric, *_cells(estimates)))
+        if metric == SCORE:
+            body.append(("95 % interval, +-", *_half_widths(estimates)))
+    groups = by_group(rows, "setting")
+    parsed = {name: [row.outcome == PARSED for row in rows if row.groups["setting"] == name] for name in groups}
+    body.append(("parsed", *(percent(sum(p) / len(p)) if (p := parsed.get(s.name)) else "-" for s in SETTINGS), ""))
+    body.append(("chance", *_chances(groups)))
+    body.append(("questions", *(str(groups[s.name].n) if s.name in groups else "0" for s in SETTINGS), str(len(rows))))
+    return Table(
+        title,
+        ("%", *(s.title for s in SETTINGS), "mean"),
+        tuple(body),
+        tuple(_coverage(groups, expected) + notes(rows)),
+    )
+
+
+def _mean(estimates: dict[str, Estimate]) -> Mean:
+    return unweighted_mean(dict(estimates), [setting.name for setting in SETTINGS])
+
+
+def _cells(estimates: dict[str, Estimate]) -> tuple[str, ...]:
+    cells = [percent(estimates[s.name].mean) if s.name in estimates else "-" for s in SETTINGS]
+    return (*cells, percent(_mean(estimates).mean))
+
+
+def _half_widths(estimates: dict[str, Estimate]) -> tuple[str, ...]:
+    cells = []
+    for setting in SETTINGS:
+        interval = estimates[setting.name].interval() if setting.name in estimates else None
+        cells.append(percent((interval[1] - interval[0]) / 2) if interval else "-")
+    stderr = _mean(estimates).stderr
+    return (*cells, percent(1.96 * stderr) if stderr else "-")
+
+
+def _chances(estimates: dict[str, Estimate]) -> tuple[str, ...]:
+    return (
+        *(percent(estimates[s.name].chance) if s.name in estimates else "-" for s in SETTINGS),
+        percent(_mean(estimates).chance),
+    )
+
+
+def _coverage(estimates: dict[str, Estimate], expected: Mapping[str, int]) -> list[str]:
+    mean = _mean(estimates)
+    asked = sum(entry.n for entry in estimates.values())
+    line = f"Coverage: {mean.coverage} settings, {asked} of {sum(expected.values())} questions."
+    if mean.mean is None and mean.mean_covered is not None:
+        line += f" Mean over the settings that were run: {percent(mean.mean_covered)};"
+        line += f" by the paper's convention, a missing setting counting as 0: {percent(mean.mean_missing_zero)}."
+    return [line]

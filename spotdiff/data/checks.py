@@ -1,0 +1,118 @@
+"""What is checked before the first question is asked. All faults come in one message."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spotdiff.errors import DataError, Problem
+from spotdiff.media.images import open_image
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+    from spotdiff.tasks import Benchmark
+
+
+@dataclass(frozen=True)
+class MediaSummary:
+    """How much media a set of rows holds: number of images, and their size as stored, in bytes."""
+
+    images: int
+    stored_bytes: int
+
+
+def check_rows(benchmark: Benchmark, rows: Dataset, file: str) -> list[Problem]:
+    """Faults of the rows themselves: missing columns, duplicate ids, and what the benchmark's own rules find."""
+    text_columns = [column for column in rows.column_names if column not in benchmark.image_columns]
+    if "id" not in text_columns:
+        return [
+            Problem(
+                file, "all", "id", f"there is no column id among {', '.join(text_columns)}", "Prepare the data again"
+            )
+        ]
+    texts = rows.select_columns(text_columns)
+    ids = Counter(texts["id"])
+    found = [
+        Problem(file, str(name), "id", f"appears {count} times", "Ids must be unique")
+        for name, count in ids.items()
+        if count > 1
+    ]
+    return found + [problem for row in texts for problem in benchmark.problems(row, file)]
+
+
+def check_media(benchmark: Benchmark, rows: Dataset, file: str, stamp: Stamp) -> tuple[MediaSummary, list[Problem]]:
+    """Decode every image once, to its last row, unless the files were found whole before and are unchanged."""
+    known = stamp.read()
+    if known is not None:
+        return known, []
+    images = stored = 0
+    found: list[Problem] = []
+    for row in rows:
+        sizes: dict[str, tuple[int, int]] = {}
+        for column in benchmark.image_columns:
+            encoded, problem = _decoded_size(row, column, file, sizes)
+            images += 1
+            stored += encoded
+            found += problem
+        found += benchmark.pixel_problems(row, sizes, file)
+    summary = MediaSummary(images, stored)
+    if not found:
+        stamp.write(summary)
+    return summary, found
+
+
+def _decoded_size(
+    row: dict[str, Any], column: str, file: str, sizes: dict[str, tuple[int, int]]
+) -> tuple[int, list[Problem]]:
+    value = row.get(column)
+    try:
+        sizes[column] = open_image(value, column).size
+    except DataError as error:
+        message, _, remedy = str(error).removeprefix(f"{column}: ").partition(". ")
+        return 0, [Problem(file, str(row.get("id")), column, message, remedy)]
+    return len(value["bytes"]) if isinstance(value, dict) and value.get("bytes") else 0, []
+
+
+class Stamp:
+    """Remembers that the media in some files were found whole, while their names, sizes and times stay the same."""
+
+    def __init__(self, folder: Path, files: Sequence[Path]) -> None:
+        state = [(str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+        name = hashlib.sha256(json.dumps(state).encode()).hexdigest()
+        self._path = folder / f"{name}.json"
+
+    def read(self) -> MediaSummary | None:
+        try:
+            return MediaSummary(**json.loads(self._path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def write(self, summary: MediaSummary) -> None:
+        """Best effort: without a stamp the next run only checks again."""
+        temporary = self._path.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(json.dumps(asdict(summary)), encoding="utf-8")
+            os.replace(temporary, self._path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+
+
+def raise_problems(problems: Iterable[Problem], what: str) -> None:
+    """Raise one DataError with all problems, if there are any."""
+    found = list(_distinct(problems))
+    if found:
+        raise DataError(
+            f"{what}: {len(found)} fault{'s' if len(found) > 1 else ''} in the data; no question was asked.", found
+        )
+
+
+def _distinct(problems: Iterable[Problem]) -> Iterator[Problem]:
+    return iter(dict.fromkeys(problems))

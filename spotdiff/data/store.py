@@ -1,0 +1,56 @@
+"""Finding and reading prepared data sets.
+
+A prepared data set is a folder that is a valid Hub repository: `<config>/*.parquet`, split `test`.
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spotdiff.errors import DataError
+from spotdiff.settings import Settings
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+MINI = "_mini"
+
+
+def locate(data: str, settings: Settings) -> Path:
+    """The folder of a data set; a shipped one (`<benchmark>_mini`) lies in the package. Raises DataError."""
+    if data.endswith(MINI):
+        return Path(str(importlib.resources.files(f"spotdiff.benchmarks.{data.removesuffix(MINI)}"))) / "mini"
+    folder = settings.data / data
+    if not folder.is_dir():
+        raise DataError(
+            f"The data set {data} is not prepared: there is no folder {folder}. "
+            f"Run `spotdiff data prepare {data} --from FOLDER`, or set SPOTDIFF_DATA to the folder that holds {data}/. "
+            f"`{data}{MINI}` runs without any data"
+        )
+    return folder
+
+
+def parquet_files(folder: Path, config: str) -> list[Path]:
+    """The files of one config, in order. Raises DataError when there are none."""
+    files = sorted((folder / config).glob("*.parquet"))
+    if not files:
+        raise DataError(f"{folder} holds no data for {config}: no file {config}/*.parquet. Prepare the data set again")
+    return files
+
+
+def read_config(folder: Path, config: str, image_columns: tuple[str, ...]) -> Dataset:
+    """All rows of one config, images undecoded (`{"bytes", "path"}`). Raises DataError when a file is broken."""
+    import datasets
+
+    files = parquet_files(folder, config)
+    try:
+        rows = datasets.load_dataset("parquet", data_files={"test": [str(file) for file in files]}, split="test")
+    except (OSError, ValueError, datasets.exceptions.DatasetGenerationError) as error:
+        cause = error.__cause__ or error
+        raise DataError(f"{folder / config}: the data cannot be read ({cause}). Prepare the data set again") from error
+    for column in image_columns:
+        if column in rows.column_names:
+            rows = rows.cast_column(column, datasets.Image(decode=False))
+    return rows

@@ -1,0 +1,160 @@
+"""The path that both frameworks share: a task's rows, a row's question, a reply's score, the scores' table."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spotdiff.answers import Reading, read_reply
+from spotdiff.judge import Judge, Verdict
+from spotdiff.question import Question
+from spotdiff.scoring import Scored, chance, subset_score
+from spotdiff.settings import Settings, load_settings
+from spotdiff.tasks import Benchmark, Setting, Table, Task, benchmarks
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+TASK_COLUMN = "task"
+SETTING_COLUMN = "setting"
+
+MEDIA_FREE_MODELS = ("spotdiff_baseline", "spotdiff_replay")
+"""Models that never look at an image: they run on questions alone."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A task with the settings in force: the one object that an adapter needs.
+
+    model: the model's name as the user gave it, None when the framework does not tell.
+    """
+
+    task: Task
+    settings: Settings
+    model: str | None = None
+
+    @classmethod
+    def of(cls, task: Task, model: str | None = None) -> Evaluation:
+        return cls(task, load_settings(task.own), model)
+
+    @property
+    def benchmark(self) -> Benchmark:
+        return benchmarks()[self.task.benchmark]
+
+    @property
+    def max_new_tokens(self) -> int:
+        return self.settings.max_new_tokens or self.benchmark.max_new_tokens
+
+    def setting(self, name: str) -> Setting:
+        return next(setting for setting in self.task.settings if setting.name == name)
+
+    def rows(self) -> Dataset:
+        """All rows of the task, setting after setting, checked, with columns `task` and `setting` added.
+
+        Images are undecoded and unchecked; they may be missing. Raises DataError with every fault that was found.
+        """
+        import datasets
+
+        from spotdiff.data.checks import check_rows, raise_problems
+
+        configs = self._configs()
+        raise_problems(
+            (p for folder, rows in configs.values() for p in check_rows(self.benchmark, rows, str(folder))),
+            self.task.name,
+        )
+        parts = [_marked(configs[s.config][1], self.task.name, s.name) for s in self.task.settings]
+        joined = datasets.concatenate_datasets(parts) if len(parts) > 1 else parts[0]
+        self._say(f"{len(joined)} questions; settings: {self._settings_in_force()}")
+        return joined
+
+    def check_media(self) -> None:
+        """Make sure that every image is there and whole. To be called before a model that looks at images is asked.
+
+        Raises DataError with every fault that was found.
+        """
+        from spotdiff.data.checks import Stamp, check_media, raise_problems
+        from spotdiff.data.store import parquet_files
+
+        images = stored = 0
+        problems = []
+        for config, (folder, rows) in self._configs().items():
+            stamp = Stamp(self.settings.media_cache / "checked", parquet_files(folder.parent, config))
+            summary, found = check_media(self.benchmark, rows, str(folder), stamp)
+            problems += found
+            times_asked = sum(s.config == config for s in self.task.settings)
+            images += summary.images * times_asked
+            stored += summary.stored_bytes * times_asked
+        raise_problems(problems, self.task.name)
+        self._say(f"{images} images, {stored / 1e6:.1f} MB as stored (as PNG in a request usually 1 to 4 times that)")
+
+    def _configs(self) -> dict[str, tuple[Path, Dataset]]:
+        """Config -> its folder and its rows."""
+        from spotdiff.data.store import locate, read_config
+
+        folder = locate(self.task.data, self.settings)
+        names = dict.fromkeys(setting.config for setting in self.task.settings)
+        return {name: (folder / name, read_config(folder, name, self.benchmark.image_columns)) for name in names}
+
+    def _settings_in_force(self) -> str:
+        return ", ".join(f"{name}={value}" for name, value in self.settings.changed().items()) or "defaults"
+
+    def _say(self, what: str) -> None:
+        print(f"spotdiff: {self.task.name}: {what}", file=sys.stderr)
+
+    def question(self, row: Mapping[str, Any]) -> Question:
+        """The question of one of these rows (image columns may have been dropped as long as no image is opened)."""
+        return self.benchmark.question(row, self.setting(row[SETTING_COLUMN]), self.settings, self.model)
+
+    def answer(self, question: Question, reply: str | None) -> Answer:
+        """Read and score one reply. Never raises on any reply."""
+        reading = read_reply(
+            reply, question.option_texts, several=question.several, chain_of_thought=question.chain_of_thought
+        )
+        extra = dict(self.benchmark.metrics(question, reply or ""))
+        judge = Judge.of(self.settings)
+        verdict = None
+        if judge is not None:
+            verdict = judge.verdict(reply or "", question.option_texts) if judge.wanted(reading) else None
+            letters = verdict.letters if verdict is not None else reading.letters
+            extra["acc_judged"] = subset_score(letters, question.gold)
+        scored = Scored(
+            id=question.id,
+            score=subset_score(reading.letters, question.gold),
+            chance=chance(len(question.options), len(question.gold)),
+            letters=reading.letters,
+            gold=question.gold,
+            outcome=reading.outcome.value,
+            cluster=question.cluster,
+            options=len(question.options),
+            groups=question.groups,
+            extra=extra,
+        )
+        return Answer(scored, reading, verdict)
+
+    def table(self, rows: Sequence[Scored], expected: Mapping[str, int]) -> Table:
+        """The benchmark's table of these answers. expected: complete number of questions by setting."""
+        title = f"{self.benchmark.title}, {self.task.name} (version {self.benchmark.version})"
+        return self.benchmark.table(rows, title, expected)
+
+    def expected(self, rows: Dataset) -> dict[str, int]:
+        """Complete number of questions by setting: the paper's, or for a shipped mini set what it holds."""
+        if self.task.expected is None:
+            return dict(Counter(rows[SETTING_COLUMN]))
+        return {setting.name: setting.questions for setting in self.task.settings}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A scored reply with how it was read. verdict: the judge's, where one was asked."""
+
+    scored: Scored
+    reading: Reading
+    verdict: Verdict | None = None
+
+
+def _marked(rows: Dataset, task: str, setting: str) -> Dataset:
+    return rows.add_column(TASK_COLUMN, [task] * len(rows)).add_column(SETTING_COLUMN, [setting] * len(rows))

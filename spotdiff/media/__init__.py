@@ -1,0 +1,1 @@
+"""From stored media to the pixels that a model sees."""

@@ -1,0 +1,97 @@
+"""What a benchmark asks, in one form for every framework.
+
+A row of data and a variant become a `Question`; an adapter turns its parts, in order, into the messages of its
+framework. Nothing here knows a framework, and no pixel is decoded before `Image.open` is called.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PIL import Image as PILImage
+
+Box = tuple[int, int, int, int]
+"""x1, y1, x2, y2 in pixels of the image as it is stored, x to the right, y down."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A piece of the prompt, sent as it is."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Image:
+    """One image of the prompt.
+
+    `open` decodes it, as RGB, upright; it raises `spotdiff.errors.DataError` when the pixels are not there.
+    """
+
+    open: Callable[[], PILImage.Image] = field(compare=False, repr=False)
+
+
+Part = Text | Image
+
+
+@dataclass(frozen=True)
+class Option:
+    """One answer to choose: letter, text as the model reads it (None for an image), boxes in pixels."""
+
+    letter: str
+    text: str | None
+    boxes: tuple[Box, ...] = ()
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question as it is asked.
+
+    id: unique within its task, `<setting>/<id of the row>`.
+    parts: what the model receives, in order.
+    gold: the right letters, in option order.
+    several: whether the prompt asks for every right letter rather than one.
+    cluster: answers to questions of one cluster share media and are not independent (standard errors are clustered by
+    it). groups: what the tables break down by; a value may be several, the question then counts in each.
+    """
+
+    id: str
+    setting: str
+    parts: tuple[Part, ...]
+    options: tuple[Option, ...]
+    gold: tuple[str, ...]
+    cluster: str
+    several: bool = False
+    chain_of_thought: bool = False
+    groups: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def option_texts(self) -> dict[str, str | None]:
+        """Letter -> text, as the reply parser wants it."""
+        return {option.letter: option.text for option in self.options}
+
+    @property
+    def prompt(self) -> str:
+        """All text of the prompt, joined by line breaks: for logs, and for models without a chat form."""
+        return "\n".join(part.text for part in self.parts if isinstance(part, Text))
+
+    def images(self) -> tuple[Image, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Image))
+
+
+def shuffled(
+    options: tuple[Option, ...], gold: tuple[str, ...], seed: int, key: str
+) -> tuple[tuple[Option, ...], tuple[str, ...]]:
+    """Options in an order that is a pure function of (seed, key), with the letters dealt out anew; gold follows.
+
+    A hash orders them, not a random generator, so that the order is the same in every version of Python.
+    """
+    order = sorted(options, key=lambda option: hashlib.sha256(f"{seed}/{key}/{option.letter}".encode()).digest())
+    letters = [option.letter for option in options]
+    renamed = {old.letter: new for old, new in zip(order, letters, strict=True)}
+    mixed = tuple(Option(renamed[option.letter], option.text, option.boxes) for option in order)
+    return mixed, tuple(sorted(renamed[letter] for letter in gold))

@@ -1,0 +1,32 @@
+"""What every table says in the same words: percentages, what became of the replies, which letters were chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spotdiff.scoring import PARSED, Scored, answered_only, letter_distribution, outcomes, overall
+
+
+def percent(share: float | None) -> str:
+    """A share as a percentage with one decimal, `-` for None."""
+    return "-" if share is None else f"{100 * share:.1f}"
+
+
+def notes(rows: Sequence[Scored]) -> list[str]:
+    """Outcomes of all replies, the mean over answered questions only, and predicted against gold letters."""
+    if not rows:
+        return ["No question was scored."]
+    counts = outcomes(rows)
+    unread = ", ".join(f"{name} {count}" for name, count in counts.items() if name != PARSED and count)
+    said = f"Replies: {counts[PARSED]} of {len(rows)} parsed."
+    if unread:
+        answered = percent(answered_only(rows).mean)
+        said += (
+            f" The others score 0: {unread}. acc {percent(overall(rows).mean)} over all, {answered} over the parsed."
+        )
+    bias = letter_distribution(rows)
+    letters = ", ".join(
+        f"{letter} {percent(entry.predicted_share)}/{percent(entry.gold_share)}"
+        for letter, entry in bias.letters.items()
+    )
+    return [said, f"Letters, predicted/gold in %: {letters}."]

@@ -1,0 +1,49 @@
+"""One scored answer as a plain record, the same in the logs of both frameworks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from spotdiff.evaluation import Answer
+from spotdiff.scoring import Scored
+
+
+def to_record(answer: Answer, task: str, total: int) -> dict[str, Any]:
+    """The record, in plain JSON values, of an answer; its setting has `total` questions when complete."""
+    scored, reading, verdict = answer.scored, answer.reading, answer.verdict
+    record: dict[str, Any] = {
+        "id": scored.id,
+        "task": task,
+        "total": total,
+        "score": scored.score,
+        "chance": scored.chance,
+        "letters": list(scored.letters),
+        "gold": list(scored.gold),
+        "outcome": scored.outcome,
+        "rule": reading.rule,
+        "conflict": reading.conflict,
+        "options": scored.options,
+        "cluster": scored.cluster,
+        "groups": {name: value if isinstance(value, str) else list(value) for name, value in scored.groups.items()},
+        "extra": dict(scored.extra),
+    }
+    if verdict is not None:
+        record["judge"] = {"letters": list(verdict.letters), "said": verdict.said, "error": verdict.error}
+    return record
+
+
+def from_record(record: Mapping[str, Any]) -> Scored:
+    """The scored answer of a record. Raises KeyError or ValueError when the record is not one of ours."""
+    return Scored(
+        id=record["id"],
+        score=record["score"],
+        chance=record["chance"],
+        letters=tuple(record["letters"]),
+        gold=tuple(record["gold"]),
+        outcome=record["outcome"],
+        cluster=record["cluster"],
+        options=record["options"],
+        groups={name: value if isinstance(value, str) else tuple(value) for name, value in record["groups"].items()},
+        extra=record["extra"],
+    )

@@ -1,0 +1,189 @@
+"""Every knob in one typed object.
+
+A value comes from, in this order: the task itself, the environment variable `SPOTDIFF_<NAME>`, `spotdiff.toml` in the
+working folder, the default below. What was in force is printed at the start of a run and stands in every result.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from spotdiff.errors import SettingError
+
+PREFIX = "SPOTDIFF_"
+FILE_NAME = "spotdiff.toml"
+JUDGE_KEY = "SPOTDIFF_JUDGE_KEY"
+"""Environment variable with the judge's API key. A secret is never a setting: settings are printed and stored."""
+
+_NOT_SETTINGS = {JUDGE_KEY, "SPOTDIFF_NO_REGISTER", "SPOTDIFF_REPLAY_DATA"}
+
+
+def _default_folder(kind: str) -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "spotdiff" / kind
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run may be told.
+
+    data: folder of prepared data sets, one folder each.
+    media_cache: folder for images that a framework wants as files.
+    box_family: how boxes are written (spotdiff.benchmarks.m4bench.boxes); default: by the model's name.
+    box_families: further families, `[box_families.NAME]` tables of spotdiff.toml.
+    layout: two images apart, or joined side by side into one.
+    visual_prompt: how a visual prompt is given where a task has one: boxes as text, or drawn on the images.
+    box_note: put a sentence before the question that explains how boxes are written.
+    shuffle_seed: deal the options out anew, by this seed and the question's id; default: the order of the data.
+    swap: give the two images in the other order (boxes and their mentions follow).
+    max_new_tokens: replaces the task's own limit of new tokens, for models that think before they answer.
+    judge_url, judge_model: OpenAI-compatible endpoint of a judge for replies that no rule can read; default: no judge.
+    """
+
+    data: Path = field(default_factory=lambda: _default_folder("data"))
+    media_cache: Path = field(default_factory=lambda: _default_folder("media"))
+    box_family: str | None = None
+    box_families: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    layout: Literal["separate", "concat"] = "separate"
+    visual_prompt: Literal["text", "drawn"] = "text"
+    box_note: bool = False
+    shuffle_seed: int | None = None
+    swap: bool = False
+    max_new_tokens: int | None = None
+    judge_url: str | None = None
+    judge_model: str | None = None
+
+    def changed(self) -> dict[str, Any]:
+        """The fields that differ from their defaults, as plain values for a log or a result."""
+        default = Settings()
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {name: _plain(value) for name, value in values.items() if value != getattr(default, name)}
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Path) else value
+
+
+def _folder(value: Any) -> Path:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("a folder")
+    return Path(value).expanduser()
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("a text that is not empty")
+    return value.strip()
+
+
+def _one_of(*choices: str) -> Callable[[Any], str]:
+    def convert(value: Any) -> str:
+        if value not in choices:
+            raise ValueError(f"one of {', '.join(choices)}")
+        return str(value)
+
+    return convert
+
+
+def _switch(value: Any) -> bool:
+    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    if isinstance(value, bool):
+        return value
+    if str(value).strip().lower() not in words:
+        raise ValueError("true or false")
+    return words[str(value).strip().lower()]
+
+
+def _whole(minimum: int) -> Callable[[Any], int]:
+    def convert(value: Any) -> int:
+        wanted = f"a whole number from {minimum} up"
+        try:
+            number = int(value) if isinstance(value, (int, str)) and not isinstance(value, bool) else None
+        except ValueError:
+            number = None
+        if number is None or number < minimum:
+            raise ValueError(wanted)
+        return number
+
+    return convert
+
+
+def _tables(value: Any) -> Mapping[str, Mapping[str, Any]]:
+    if not isinstance(value, Mapping) or not all(isinstance(entry, Mapping) for entry in value.values()):
+        raise ValueError(f"tables [box_families.NAME] in {FILE_NAME}")
+    return value
+
+
+_CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
+    "data": _folder,
+    "media_cache": _folder,
+    "box_family": _text,
+    "box_families": _tables,
+    "layout": _one_of("separate", "concat"),
+    "visual_prompt": _one_of("text", "drawn"),
+    "box_note": _switch,
+    "shuffle_seed": _whole(0),
+    "swap": _switch,
+    "max_new_tokens": _whole(1),
+    "judge_url": _text,
+    "judge_model": _text,
+}
+
+
+def load_settings(
+    own: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Settings:
+    """The settings in force.
+
+    own: what the task fixes itself. environment: default os.environ. folder: where spotdiff.toml is looked for
+    (default: the working folder). Raises SettingError on an unknown name or a value that does not fit, and says where
+    it came from.
+    """
+    environment = os.environ if environment is None else environment
+    values: dict[str, Any] = {}
+    for name, value, origin in [*_from_file(folder or Path.cwd()), *_from_environment(environment)]:
+        values[name] = _converted(name, value, origin)
+    settings = replace(Settings(), **{**values, **(own or {})})
+    if (settings.judge_url is None) != (settings.judge_model is None):
+        raise SettingError("judge_url and judge_model go together: set both, or neither")
+    return settings
+
+
+def _from_environment(environment: Mapping[str, str]) -> list[tuple[str, Any, str]]:
+    names = sorted(key for key in environment if key.startswith(PREFIX) and key not in _NOT_SETTINGS)
+    return [(key.removeprefix(PREFIX).lower(), environment[key], key) for key in names if environment[key] != ""]
+
+
+def _from_file(folder: Path) -> list[tuple[str, Any, str]]:
+    path = folder / FILE_NAME
+    if not path.is_file():
+        return []
+    import sys
+
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingError(f"{path} cannot be read: {error}") from error
+    return [(name, value, f"{path}, {name}") for name, value in table.items()]
+
+
+def _converted(name: str, value: Any, origin: str) -> Any:
+    if name not in _CONVERTERS:
+        close = difflib.get_close_matches(name, _CONVERTERS, n=1)
+        hint = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(_CONVERTERS)}"
+        raise SettingError(f"{origin}: there is no setting {name!r}. {hint}")
+    try:
+        return _CONVERTERS[name](value)
+    except ValueError as error:
+        raise SettingError(f"{origin}: {name} must be {error}, not {value!r}") from error

@@ -1,0 +1,154 @@
+"""The registry: which tasks exist, under which name in which framework, and which benchmark answers for them.
+
+A benchmark is one folder under `spotdiff/benchmarks` with an object `BENCHMARK`; nothing else needs to know of it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from spotdiff.errors import Problem, SettingError
+from spotdiff.question import Question
+from spotdiff.scoring import Scored
+from spotdiff.settings import Settings
+
+_SPELLED = {"m4bench": "M4Bench", "m3verse": "M3Verse", "egoexo": "EgoExo", "mvvbench": "MVVBench", "vp": "VP"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One column of a benchmark's table: a config of the data set, asked in one way.
+
+    name: as in ids and tables. title: short, for a table's head. config: of the data set. options: a benchmark's own
+    marks for this setting. questions: how many the paper has. released_as: its name in the files of the release.
+    """
+
+    name: str
+    title: str
+    config: str
+    questions: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+    released_as: str = ""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a framework runs under one name: one or more settings of one data set, with the values that the task fixes.
+
+    name: in lmms-eval. data: name of the data set (`m4bench`), or of a shipped one (`m4bench_mini`). own: settings that
+    this task fixes, see spotdiff.settings. expected: questions in the complete task, None where the data decide (mini).
+    """
+
+    name: str
+    benchmark: str
+    data: str
+    settings: tuple[Setting, ...]
+    own: Mapping[str, Any] = field(default_factory=dict)
+    expected: int | None = None
+
+    @property
+    def vlmeval_name(self) -> str:
+        """As VLMEvalKit spells it: `m4bench_spatial_perception_vp` -> `M4Bench_Spatial_Perception_VP`."""
+        return "_".join(_SPELLED.get(word, word.capitalize()) for word in self.name.split("_"))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table ready to print: its title, its head, its rows, and notes below it."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    def markdown(self) -> str:
+        widths = [max(len(row[i]) for row in (self.head, *self.rows)) for i in range(len(self.head))]
+        lines = [
+            " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            for row in (self.head, *self.rows)
+        ]
+        rule = " | ".join("-" * width for width in widths)
+        body = [f"| {line} |" for line in (lines[0], rule, *lines[1:])]
+        return "\n".join([f"**{self.title}**", "", *body, *([""] if self.notes else []), *self.notes])
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One benchmark, as the adapters see it.
+
+    version: of the protocol; raised whenever what is measured changes. max_new_tokens: the task's own limit.
+    tasks: all of them. groups: lmms-eval group -> task names; a VLMEvalKit data set of that name joins them.
+    image_columns: columns of a row that hold pixels. question(row, setting, settings, model) makes the Question; row
+    may lack the image columns. problems(row, file) gives the faults of a row without decoding pixels,
+    pixel_problems(row, sizes, file) those of its images, given their sizes by column.
+    metrics(question, reply) gives further scores in [0, 1] beside `acc`. table(scored, title, expected) is the
+    paper's table, expected being the complete number of questions by setting.
+    policies: image-blind ways to answer, name -> (question) -> letters.
+    """
+
+    name: str
+    title: str
+    version: int
+    max_new_tokens: int
+    tasks: tuple[Task, ...]
+    groups: Mapping[str, tuple[str, ...]]
+    image_columns: tuple[str, ...]
+    question: Callable[[Mapping[str, Any], Setting, Settings, str | None], Question]
+    problems: Callable[[Mapping[str, Any], str], Sequence[Problem]]
+    pixel_problems: Callable[[Mapping[str, Any], Mapping[str, tuple[int, int]], str], Sequence[Problem]]
+    metrics: Callable[[Question, str], Mapping[str, float]]
+    table: Callable[[Sequence[Scored], str, Mapping[str, int]], Table]
+    policies: Mapping[str, Callable[[Question], Sequence[str]]] = field(default_factory=dict)
+
+
+@cache
+def benchmarks() -> Mapping[str, Benchmark]:
+    """All benchmarks by name."""
+    import spotdiff.benchmarks as package
+
+    names = sorted(module.name for module in pkgutil.iter_modules(package.__path__) if module.ispkg)
+    found = (importlib.import_module(f"spotdiff.benchmarks.{name}").BENCHMARK for name in names)
+    return {benchmark.name: benchmark for benchmark in found}
+
+
+@cache
+def tasks() -> Mapping[str, Task]:
+    """All tasks by their lmms-eval name."""
+    return {task.name: task for benchmark in benchmarks().values() for task in benchmark.tasks}
+
+
+@cache
+def vlmeval_tasks() -> Mapping[str, Task]:
+    """All tasks by their VLMEvalKit name; a group of lmms-eval is one data set there, with all its settings."""
+    found = {task.vlmeval_name: task for task in tasks().values()}
+    for benchmark in benchmarks().values():
+        for group, members in benchmark.groups.items():
+            joined = _joined(group, [tasks()[name] for name in members])
+            found[joined.vlmeval_name] = joined
+    return found
+
+
+def _joined(name: str, members: Sequence[Task]) -> Task:
+    first = members[0]
+    if any((task.data, task.own) != (first.data, first.own) for task in members):
+        raise ValueError(f"tasks of group {name} differ in data or in what they fix")
+    settings = tuple(setting for task in members for setting in task.settings)
+    expected = None if first.expected is None else sum(task.expected or 0 for task in members)
+    return Task(name, first.benchmark, first.data, settings, first.own, expected)
+
+
+def task(name: str) -> Task:
+    """The task of this name, in lmms-eval's or VLMEvalKit's spelling. Raises SettingError with the closest names."""
+    found = tasks().get(name) or vlmeval_tasks().get(name)
+    if found is None:
+        known = [*tasks(), *vlmeval_tasks()]
+        close = difflib.get_close_matches(name, known, n=3)
+        hint = f"Did you mean {', '.join(close)}?" if close else f"Known: {', '.join(known)}"
+        raise SettingError(f"There is no task {name!r}. {hint}")
+    return found
