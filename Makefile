@@ -1,0 +1,52 @@
+# make demo   scores two image-blind answers in both frameworks on the shipped questions, and prints the tables
+# make test   every test, in both frameworks
+# make quick  the tests that need no framework
+# make lint   ruff and mypy
+#
+# Each sets up what it needs. PYTHON chooses the interpreter, 3.10 to 3.12.
+
+PYTHON ?= python3
+VENV := .venv
+LIGHT := .venv-light
+DEMO := build/demo
+PIP := -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test quick lint clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/.installed
+	rm -rf $(DEMO)
+	$(VENV)/bin/lmms-eval --model spotdiff_baseline --model_args policy=shortcut --tasks m4bench_mini \
+	    --output_path $(DEMO)/lmms_eval --log_samples
+	$(VENV)/bin/vlmeval run --data M4Bench_Mini --model spotdiff_baseline_shortcut --work-dir $(DEMO)/vlmeval
+	$(VENV)/bin/spotdiff report $(DEMO)/lmms_eval $(DEMO)/vlmeval
+
+test: $(VENV)/.installed-dev lint
+	$(VENV)/bin/python -m pytest -n 2 --dist loadgroup
+
+quick: $(LIGHT)/.installed
+	$(LIGHT)/bin/python -m pytest -m "not framework and not e2e" -n 2
+
+lint: $(VENV)/.installed-dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python $(PIP) --upgrade pip
+	$(VENV)/bin/python $(PIP) --constraint constraints.txt --editable ".[all]"
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(VENV)/bin/python $(PIP) --constraint constraints.txt --editable ".[all,dev]"
+	touch $@
+
+$(LIGHT)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(LIGHT)
+	$(LIGHT)/bin/python $(PIP) --upgrade pip
+	$(LIGHT)/bin/python $(PIP) --constraint constraints.txt --editable ".[dev]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(LIGHT) build dist

@@ -1,0 +1,17 @@
+"""Models for lmms-eval that need no weights."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lmms_eval.models.registry_v2 import ModelManifest
+
+
+def manifests() -> "list[ModelManifest]":
+    """Return the models that lmms-eval lists beside its own (entry-point group `lmms_eval.models`)."""
+    from lmms_eval.models.registry_v2 import ModelManifest
+
+    module = "lmms_eval_tasks.models.answering"
+    return [
+        ModelManifest(model_id="spotdiff_baseline", chat_class_path=f"{module}.Baseline"),
+        ModelManifest(model_id="spotdiff_replay", chat_class_path=f"{module}.Replay"),
+    ]

@@ -1,0 +1,69 @@
+"""Models of lmms-eval that need no weights: they see the question itself, not its messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lmms_eval.api.instance import Instance
+from lmms_eval.api.model import lmms
+
+from lmms_eval_tasks.adapter import question_of, reported
+from spotdiff.baselines import answer_with
+from spotdiff.question import Question
+from spotdiff.replay import load_replies
+from spotdiff.tasks import task
+
+
+class _Answering(lmms):
+    """Answers each question with a text. Runs over ranks like any model."""
+
+    is_simple = False
+
+    def generate_until(self, requests: list[Instance]) -> list[str]:
+        return reported(self._answers)([self._asked(request) for request in requests])
+
+    def _asked(self, request: Instance) -> tuple[str, Question]:
+        _, _, _, doc_id, name, split = request.args
+        # Whole rows are not read: the image columns of a large data set would be fetched for nothing.
+        rows = self.task_dict[name][split]
+        columns = [column for column in rows.column_names if not column.startswith("image_") or column == "image_sizes"]
+        return name, question_of(rows.select_columns(columns)[doc_id])
+
+    def _answers(self, asked: list[tuple[str, Question]]) -> list[str]:
+        raise NotImplementedError
+
+    def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
+        raise NotImplementedError("this model answers questions; it has no likelihoods")
+
+    def generate_until_multi_round(self, requests: list[Instance]) -> list[str]:
+        raise NotImplementedError("this model answers one turn")
+
+
+class Baseline(_Answering):
+    """`--model spotdiff_baseline --model_args policy=...,seed=...`: an image-blind policy, see spotdiff.baselines."""
+
+    def __init__(self, policy: str = "random", seed: int = 0, batch_size: int = 1, device: str | None = None) -> None:
+        super().__init__()
+        self._policy = policy
+        self._seed = int(seed)
+
+    def _answers(self, asked: list[tuple[str, Question]]) -> list[str]:
+        answer: dict[str, Callable[[Question], str]] = {}
+        for name, _ in asked:
+            if name not in answer:
+                answer[name] = answer_with(self._policy, task(name).benchmark, self._seed)
+        return [answer[name](question) for name, question in asked]
+
+
+class Replay(_Answering):
+    """`--model spotdiff_replay --model_args path=...,model=...`: replies of an earlier run, see spotdiff.replay."""
+
+    def __init__(
+        self, path: str = "", model: str | None = None, batch_size: int = 1, device: str | None = None
+    ) -> None:
+        super().__init__()
+        self._replies = reported(load_replies)(path, model)
+
+    def _answers(self, asked: list[tuple[str, Question]]) -> list[str]:
+        self._replies.require(question.id for _, question in asked)
+        return [self._replies.by_id[question.id] for _, question in asked]
