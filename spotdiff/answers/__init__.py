@@ -1,8 +1,8 @@
 """From a reply to the letters it chooses: one parser for all benchmarks and both frameworks.
 
 A reply is cleaned (reasoning taken out, wrappers opened, mark-up removed) and then read by a fixed list of rules, the
-strongest evidence first; the first rule that finds something decides. Nothing is guessed and nothing is random: a reply that
-no rule reads has no letters, and its outcome says why.
+strongest evidence first; the first rule that finds something decides. Nothing is guessed and nothing is random: a reply
+that no rule reads has no letters, and its outcome says why.
 """
 
 from __future__ import annotations
@@ -46,21 +46,20 @@ def read_reply(
     """
     if reply is None or not reply.strip():
         return _unread(Outcome.empty)
-    if found := rules.failure(reply.strip()):
-        return _unread(Outcome.error, found.rule)
+    if rules.is_failure(reply.strip()):
+        return _unread(Outcome.error, "failure")
     cleaned = clean(reply)
     if cleaned.truncated:
         return _unread(Outcome.truncated)
     if not cleaned.text:
         return _unread(Outcome.empty)
     known = Options.of(options)
-    if cleaned.declared is not None and (
-        marked := rules.bare(rules.Reply(cleaned.declared, known, several=several))
-        or rules.option_text(rules.Reply(cleaned.declared, known, several=several))
-    ):
-        return _judged(marked, known, several=several, rule="declaration")
+    if cleaned.declared is not None:
+        marked = rules.Reply(cleaned.declared, known, several=several)
+        if found := rules.bare(marked) or rules.option_text(marked):
+            return _judged(found, known, several=several, rule="declaration")
     text = rules.Reply(cleaned.text, known, several=several)
-    for rule in _EVIDENCE_OF_A_CHAIN if chain_of_thought else _EVIDENCE:
+    for rule in _EVIDENCE_OF_A_CHAIN if chain_of_thought or cleaned.cut else _EVIDENCE:
         if found := rule(text):
             return _judged(found, known, several=several, rule=found.rule)
     if rules.is_refusal(cleaned.text):

@@ -24,7 +24,7 @@ _ANY_CHANNEL = re.compile(r"<\|channel\|>[^<]{0,40}<\|message\|>")
 _END_OF_TURN = re.compile(
     r"<\|(?:im_end|endoftext|eot_id|end_of_text|end|return|eom_id)\|>|</s>|<end_of_turn>|<eos>|<\uff5cend▁of▁sentence\uff5c>"
 )
-_SPEAKER = re.compile(r"\s*(?:<\|im_start\|>)?\s*(?:assistant|gpt|model)\s*(?::|\n)\s*", re.IGNORECASE)
+_SPEAKER = re.compile(r"(?:<\|im_start\|>\s*)?(?:assistant|gpt|model)\s*(?::|\n)\s*", re.IGNORECASE)
 
 _ANSWER_TAG = re.compile(
     r"<(?P<close>/?)(?:answer|final_answer|finalanswer|conclusion)>|<\|(?P<mark>begin|end)_of_solution\|>",
@@ -51,10 +51,13 @@ _FENCE = re.compile(r"^[ \t]*```[\w-]*[ \t]*$", re.MULTILINE)
 _BOLD_LETTER = re.compile(r"\*\*\s*(?:Option\s+)?\(?([A-Z])\)?([.:]?)\s*\*\*(?![A-Za-z])")
 _MARK = re.compile(
     r"\*+|`+|__|^[ \t]*#{1,6}[ \t]+|^[ \t]*>[ \t]?|</?(?:b|strong|em|i|p|br|box|ref|code)\s*/?>",
-    re.MULTILINE | re.IGNORECASE,
+    re.MULTILINE,
 )
 _SPECIAL = re.compile(r"<\|[^|<>\n]{1,40}\|>")
 _SPACES = re.compile(r"[ \t\f\v]+")
+
+# An answer stands at the beginning of a reply or at its end; what is longer than this is a model that repeats itself.
+_HEAD, _TAIL = 2_000, 6_000
 
 _NUMBER = r"\s*(-?\d{1,6}(?:\.\d{1,6})?)\s*"
 _BOX = re.compile(
@@ -64,26 +67,32 @@ _BOX = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """text: what is left to read. truncated: the reply ended within its reasoning. declared: the text was marked as the answer."""
+    """A reply without its wrapping.
+
+    text: what is left to read. truncated: the reply ended within its reasoning. declared: what it put into a box.
+    cut: the middle of an overlong text is missing, so that nothing can be said of all of it.
+    """
 
     text: str
     truncated: bool = False
     declared: str | None = None
+    cut: bool = False
 
 
 def clean(reply: str) -> Cleaned:
     """Reasoning goes, wrappers are opened, mark-up is taken off."""
-    text, truncated = _without_reasoning(_characters(reply))
+    text, truncated = _without_reasoning(reply)
     if truncated:
         return Cleaned("", truncated=True)
     text = _first_turn(text)
-    text = _answer_field(_answer_tag(text))
-    text, declared = _unboxed(text)
-    return Cleaned(plain(text), declared=None if declared is None else plain(declared))
+    text = _answer_field(_answer_tag(text)).strip()
+    cut = len(text) > _HEAD + _TAIL
+    text, declared = _unboxed(f"{text[:_HEAD]}\n\n{text[-_TAIL:]}" if cut else text)
+    return Cleaned(plain(text), declared=None if declared is None else plain(declared), cut=cut)
 
 
 def plain(text: str) -> str:
-    """Text without mark-up, with boxes as `[x1, y1, x2, y2]`; options go through it too, so that both can be compared."""
+    """Text without mark-up, its boxes as `[x1, y1, x2, y2]`. Options go through it too, to be compared."""
     text = _BOLD_LETTER.sub(r"(\1)\2", _FENCE.sub("", _characters(text)))
     text = _MARK.sub("", _SPECIAL.sub("", text))
     text = _TEX_MARK.sub(lambda mark: mark[0][1:] if mark[0][1:] in tuple("()[]") else "", _TEX_TEXT.sub(r"\1", text))
@@ -93,11 +102,6 @@ def plain(text: str) -> str:
 def boxes_of(text: str) -> list[str]:
     """All boxes in a plain text, in their one form."""
     return [_canonical_box(match) for match in _BOX.finditer(text)]
-
-
-def without_boxes(text: str) -> str:
-    """The text with each box replaced by nothing: prose about letters reads on across it."""
-    return _BOX.sub("", text)
 
 
 def _characters(text: str) -> str:
@@ -131,6 +135,7 @@ def _first_turn(text: str) -> str:
             text = text[: mark.start()]
             break
     text = _END_OF_TURN.sub("", text)
+    text = text.strip()
     speaker = _SPEAKER.match(text)
     return text[speaker.end() :] if speaker else text
 
@@ -143,6 +148,9 @@ def _answer_tag(text: str) -> str:
             opened = tag.end()
         elif opened is not None:
             content, opened = text[opened : tag.start()], None
+        elif content is None:
+            # The opening tag stood in the prompt.
+            content = text[: tag.start()]
     if opened is not None and text[opened:].strip():
         return text[opened:]
     return text if content is None else content

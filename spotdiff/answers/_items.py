@@ -8,22 +8,26 @@ from dataclasses import dataclass
 from spotdiff.answers._model import Options, folded
 
 _ITEM = re.compile(
-    r"""(?P<word>(?:(?:the\s+)?(?:options?|choices?|letters?|answers?|选项)\b|选项)[\s:]{0,3})?
+    r"""(?P<word>(?:(?:the\s+)?(?:options?|choices?)\b|选项)[\s:]{0,3})?
     (?P<open>["'(\[{<【「《]{0,3})[ ]?(?P<letter>[A-Za-z])[ ]?(?P<close>["')\]}>】」》]{0,3})
-    (?![A-Za-z0-9_]|['+\#&][A-Za-z0-9]|\+|-[a-z]|[.][A-Za-z](?![A-Za-z])|/[A-Za-z]{2})""",
+    (?![A-Za-z0-9_]|['+\#&][A-Za-z0-9]|\+|-(?-i:[a-z])|[.][A-Za-z](?![A-Za-z])|/[A-Za-z]{2})""",
     re.VERBOSE | re.IGNORECASE,
 )
 _DELIMITER = re.compile(r"[ ]{0,2}[.:)\]、,\u2013\u2014-]{0,2}[ ]{0,2}")
 _STRONG_DELIMITER = re.compile(r"[ ]{0,2}(?:[.:)\]]{1,2}|、|[\u2013\u2014-](?=\s))[ ]{0,2}")
 _SEPARATOR = re.compile(
-    r"""[ ]{0,2}(?:(?P<comma>[,;&+、]|(?=[(\[]))[ ]{0,2}(?:(?:and|as[ ]well[ ]as|&)\b)?|(?P<and>\band\b|和|与|及|跟)(?![ ]/)
-    |(?P<weigh>[,;]?[ ]{0,2}(?:\bor\b|\bnor\b|\bvs\b\.?|\bversus\b|\band/or\b|或者?|还是))|(?P<slash>/)|(?P<range>[-\u2013\u2014~]|\bto\b))
-    [ ]{0,2}(?:(?:both|also|possibly|maybe|perhaps|even)\b[ ]{0,2})?""",
+    r"""[ ]{0,2}(?:
+    (?P<weigh>[,;]?[ ]{0,2}(?:\bor\b|\bnor\b|\bvs\b\.?|\bversus\b|\band/or\b|或者?|还是))
+    |(?P<and>\band\b|和|与|及|跟)
+    |[,;&+、/]|(?=[(\[])
+    |(?P<range>[-\u2013\u2014~]|\bto\b)
+    )[ ]{0,2}(?:(?:and|as[ ]well[ ]as)\b[ ]?)?(?:(?:both|also|possibly|maybe|perhaps|even)\b[ ]{0,2})?""",
     re.VERBOSE | re.IGNORECASE,
 )
 _LINE_BREAK = re.compile(r"[ ]?(?:,|;|\band\b|\bor\b)?[ ]*(?:\n[ \t]*){1,4}(?:[-•*]\s{0,3}|\d{1,2}[.)]\s{1,3})?")
 _AFTER_BARE_A = re.compile(
-    r"(?:because|since|as|and|or|nor|for|due|based|given|but|where|which|while|with|in|is|are|was|seems?|appears?|has|does|shows?|would|could|should|over|vs)\b",
+    r"(?:because|since|as|and|or|nor|for|due|based|given|but|where|which|while|with|in|is|are|was|seems?|appears?|has|does"
+    r"|shows?|would|could|should|over|vs)\b",
     re.IGNORECASE,
 )
 _ENDS = re.compile(
@@ -31,14 +35,16 @@ _ENDS = re.compile(
     re.IGNORECASE,
 )
 _VERB = re.compile(
-    r"[ ]?(?:is|are|was|were|has|have|does|do|did|shows?|seems?|appears?|looks?|can|could|would|will|isn't|doesn't|don't|cannot|can't|not)\b",
+    r"[ ]?(?:is|are|was|were|has|have|does|do|did|shows?|seems?|appears?|looks?|can|could|would|will|isn't|doesn't"
+    r"|don't|cannot|can't|not)\b",
     re.IGNORECASE,
 )
 _RUN = re.compile(r"[A-Z]{2,26}(?![A-Za-z0-9])")
 _NOT_APPLICABLE = re.compile(r"""["'(\[ ]*n\s?[/.]\s?a\b""", re.IGNORECASE)
 _ARTICLE = re.compile(r"(?:a|an|the)\s+", re.IGNORECASE)
 _TEXT_ENDS = re.compile(
-    r"""["')\]]{0,2}(?:[ ]*(?:\n|$)|[.,;:!?。，；！][.)"']{0,2}(?:\s|$)|[ ]?[\u2013\u2014(]|[ ]-[ ]|[ ](?:because|since|as|due|for)\b)""",
+    r"""["')\]]{0,2}(?:[ ]*(?:\n|$)|[.,;:!?。，；！][.)"']{0,2}(?:\s|$)|[ ]?[\u2013\u2014(]|[ ]-[ ]"""
+    r"|[ ](?:because|since|as|due|for|and|or)\b)",
     re.IGNORECASE,
 )
 
@@ -49,9 +55,10 @@ class Item:
 
     letter: upper case; may lie beyond the options.
     strong: it has the form of a letter of choice by itself: `(B)`, `option B`, an option's text.
-    start, end: where it stands, its delimiter and own text included.
-    body: where the delimiter ends and its text, if any, begins.
+    start, end: where it stands, with its own text but not with a delimiter alone.
+    body: where its own text, or whatever follows the delimiter, begins.
     labelled: a delimiter follows, as in a list of options.
+    is_text: an option's text stands for its letter.
     """
 
     letter: str
@@ -60,6 +67,7 @@ class Item:
     end: int
     body: int
     labelled: bool
+    is_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +109,7 @@ def letter_at(text: str, position: int, options: Options) -> Item | None:
 
 
 def _stands_alone(text: str, match: re.Match[str], letter: str) -> bool:
-    """Whether a letter without brackets can be one: a small letter only where the object ends with it, no article, no pronoun."""
+    """Whether a letter without brackets can be one: no article, no pronoun, a small one only at the object's end."""
     if match["letter"].islower():
         return bool(_ENDS.match(text, match.end()))
     if letter not in "AI" or match["word"] or match["close"]:
@@ -118,8 +126,8 @@ def _with_own_text(item: Item, text: str, options: Options) -> Item:
         return item
     start = _DELIMITER.match(text, item.end).end()  # type: ignore[union-attr]  # it matches the empty string too
     end = _end_of_text(text, start, own)
-    if end is None and text.startswith("(", start):
-        end = _end_of_text(text, start + 1, own)
+    if end is None and text.startswith("(", start) and (end := _end_of_text(text, start + 1, own)) is not None:
+        end += text.startswith(")", end)
     return Item(item.letter, True, item.start, end, start, item.labelled) if end is not None else item
 
 
@@ -142,7 +150,7 @@ def text_at(text: str, position: int, options: Options) -> Item | None:
     if not best:
         return None
     end, letter = max(best)
-    return Item(letter, True, position, end, end, False)
+    return Item(letter, True, position, end, end, False, is_text=True)
 
 
 def _starts(text: str, position: int) -> list[int]:
@@ -151,10 +159,12 @@ def _starts(text: str, position: int) -> list[int]:
     return [start, article.end()] if article else [start]
 
 
-def group_at(text: str, position: int, options: Options, *, texts: bool = False, lines: bool = False) -> Group | None:
+def group_at(
+    text: str, position: int, options: Options, *, texts: bool = False, lines: bool = False, loose_lines: bool = False
+) -> Group | None:
     """The list of letters that begins here.
 
-    texts: options' texts count as items. lines: items stand one a line, each perhaps with words of its own behind it.
+    texts: options' texts count as items. lines: items may stand one a line. loose_lines: with any words behind each.
     """
     item = _item_at(text, position, options, texts=texts)
     items: list[Item] = []
@@ -163,13 +173,16 @@ def group_at(text: str, position: int, options: Options, *, texts: bool = False,
     while item is not None:
         items.append(item)
         seen.add(item.letter)
-        if lines and (following := _next_line(text, item, options)):
+        if lines and (following := _next_line(text, item, options, loose=loose_lines)):
             item = following
             continue
         separator = _SEPARATOR.match(text, item.end)
         if separator is None:
             break
         item = _item_at(text, separator.end(), options, texts=texts)
+        if item is None and items[-1].is_text and (separator["and"] or separator["weigh"]):
+            # `cup and saucer` is no option's text, though `cup` is one.
+            items.pop()
         if item is not None and item.letter not in seen:
             weighed |= bool(separator["weigh"] or separator["range"])
     return Group(tuple(items), weighed) if items else None
@@ -189,9 +202,9 @@ def _item_at(text: str, position: int, options: Options, *, texts: bool) -> Item
     return text_at(text, position, options) or letter
 
 
-def _next_line(text: str, item: Item, options: Options) -> Item | None:
+def _next_line(text: str, item: Item, options: Options, *, loose: bool) -> Item | None:
     end = item.end
-    if item.labelled:
+    if item.labelled and loose:
         line_end = text.find("\n", end)
         end = len(text) if line_end < 0 else line_end
     if not (gap := _LINE_BREAK.match(text, end)):
@@ -203,13 +216,14 @@ def _next_line(text: str, item: Item, options: Options) -> Item | None:
 
 
 def run_of_letters(text: str, position: int, options: Options) -> tuple[str, ...]:
-    """Letters written together (`AC`), where none of them makes it a word; beyond eight options only in rising order."""
+    """Letters written together (`AC`); beyond eight options only in rising order, as words are too many then."""
     if not (match := _RUN.match(text, position)) or not _ENDS.match(text, match.end()):
         return ()
     run = match[0]
     rising = list(run) == sorted(set(run))
     if len(options.letters) > 8 and not rising:
         return ()
+    # `ABF` of four options is a list with a wrong letter, `BADLY` is a word.
     known = all(letter in options.letters for letter in run)
     return tuple(run) if known or (rising and run[0] in options.letters) else ()
 

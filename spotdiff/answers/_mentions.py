@@ -9,49 +9,58 @@ from spotdiff.answers._items import Group, group_at
 from spotdiff.answers._model import Options
 
 _START = re.compile(
-    r"""(?<![A-Za-z0-9_'/])(?:(?=(?:(?:the\s)?(?:options?|choices?|letters?|answers?)|选项)[\s:]{0,3}["'(\[]?[ ]?[A-Za-z](?![A-Za-z0-9]))
+    r"""(?<![A-Za-z0-9_'/])(?:(?=(?:(?:the\s)?(?:options?|choices?)|选项)[\s:]{0,3}["'(\[]?[ ]?[A-Za-z](?![A-Za-z0-9]))
     |(?=["'(\[{<【「《]{0,3}[ ]?[A-Z](?![A-Za-z0-9])))""",
     re.VERBOSE | re.IGNORECASE,
 )
 _BARE_LOWER = re.compile(r"""["'(\[{<【「《 ]{0,4}[a-z](?![A-Za-z0-9])""")
 _LINE_HEAD = re.compile(r"(?:^|\n)[ \t]*(?:[-•>+\u2013]\s{0,3})?(?:\d{1,2}[.)]\s{1,3})?$")
 
-_ASIDE = r"""(?:[ ,:)("']|[.](?=[ ]\[)|\[[\d ,.-]{5,60}\]|\b(?:in|from|of)[ ](?:the[ ])?(?:first|second|both|figures?|images?|pictures?)\b[ -]?\d?|\b(?:figures?|images?)\b[ -]?\d?
+# What may stand between a letter and the words that judge it: its box, `in figure 1`, a comma.
+_ASIDE = r"""(?:[ ,:)("']|[.](?=[ ]\[)|\[[\d ,.-]{5,60}\]|\b(?:figures?|images?)\b[ -]?\d?
+    |\b(?:in|from|of)[ ](?:the[ ])?(?:first|second|both|figures?|images?|pictures?)\b[ -]?\d?
     |\b(?:and|both|for|box(?:es)?|bounding|pairs?|region|therefore|thus|the|one|in[ ]this[ ]case)\b){0,24}"""
-_ADVERB = r"(?:(?:clearly|definitely|likely|probably|indeed|also|actually|still|certainly|simply|thus|therefore|overall|best|then|all|both|not[ ]only)[ ]){0,2}"
-_COPULA = r"(?:is|are|seems?|appears?|looks|would[ ]be|should[ ]be|must[ ]be|has[ ]to[ ]be|will[ ]be|remains?)[ ](?:to[ ]be[ ]|like[ ]|as[ ])?"
-_ONE = r"(?:answers?|options?|choices?|ones?|match(?:es)?|fit|candidates?|selections?|pairs?|regions?|solutions?|picks?|correspond\w*)"
+_ADVERB = r"""(?:(?:clearly|definitely|likely|probably|indeed|also|actually|still|certainly|simply|thus|therefore
+    |overall|best|then|all|both|not[ ]only)[ ]){0,2}"""
+_COPULA = r"""(?:is|are|seems?|appears?|looks|would[ ]be|should[ ]be|must[ ]be|has[ ]to[ ]be|will[ ]be|remains?)[ ]
+    (?:to[ ]be[ ]|like[ ]|as[ ])?"""
+_ONE = r"""(?:answers?|options?|choices?|ones?|match(?:es)?|fit|candidates?|selections?|pairs?|regions?|solutions?
+    |picks?|correspond\w*)"""
+_END = r"(?:[ ]?[.,;!)]|[ ]?$|\n|[ ](?:because|since|as|and|here)\b)"
 _AFFIRMED = re.compile(
     rf"""{_ASIDE}(?:
     {_COPULA}{_ADVERB}(?:the[ ]|an?[ ]|my[ ])?(?:only[ ]|single[ ]|final[ ])?(?:
         correct\b(?![ ](?:in|that|about)\b)
-        |right(?=[ ]{_ONE}|[ ]?[.,;!)]|[ ]?$|\n|[ ](?:because|since|as|and|here)\b)
-        |best(?=[ ]{_ONE}|[ ](?:example|representation|description|guess|semantic|possible|overall|supported)|[ ]?[.,;!)]|\n|$|[ ](?:because|since|as)\b)
-        |(?:most|more)[ ](?:likely|accurate|appropriate|plausible|suitable|reasonable|probable|fitting|relevant|precise)\b
+        |right(?=[ ]{_ONE}|{_END})
+        |best(?=[ ]{_ONE}|[ ](?:example|representation|description|guess|semantic|possible|overall|supported)|{_END})
+        |(?:most|more)[ ](?:likely|accurate|appropriate|plausible|suitable|reasonable|probable|fitting|relevant
+            |precise)\b
         |(?:closest|best[ -]fitt\w+|better)[ ]{_ONE}
-        |(?:my[ ])?(?:final[ ])?answer\b)
+        |(?:final[ ])?answer\b)
     |(?:should|could|would|must|can|will|is|are)[ ](?:therefore[ ]|thus[ ])?(?:be[ ])?(?:selected|chosen|picked)\b
     |(?:as[ ]|making[ ]it[ ])(?:the[ ])(?:correct|right|best|final)[ ]{_ONE}
-    |[ ]?[:(\u2013\u2014-]+[ ]?(?:this[ ]is[ ])?(?:the[ ])?correct\b
+    |[ ]?[:(\u2013\u2014-]{{1,3}}[ ]?(?:this[ ]is[ ])?(?:the[ ])?correct\b
     |best[ ](?:align|match|represent|fit|captur|correspond|describ|show|maintain|reflect|illustrat|answer|satisf)\w*\b
     |(?:选项|项)?(?:是|为)?(?:唯一)?(?:的)?(?:正确|最合适|最符合|对的))""",
     re.VERBOSE | re.IGNORECASE,
 )
 _DENIED_AFTER = re.compile(
     rf"""{_ASIDE}(?:
-    (?:is|are|was|were|seems?|appears?|looks|would[ ]be|can[ ]be|could[ ]be|must[ ]be|should[ ]be)[ ](?:to[ ]be[ ])?(?:\w+[ ]){{0,2}}?
-        (?:not|never|wrong|incorrect|false|invalid|unlikely|impossible|eliminated|excluded|ruled[ ]out|out|discarded|rejected|inaccurate|neither|less[ ]likely)\b
+    (?:is|are|was|were|seems?|appears?|looks|would[ ]be|can[ ]be|could[ ]be|must[ ]be|should[ ]be)[ ](?:to[ ]be[ ])?
+        (?:\w+[ ]){{0,2}}?(?:not|never|wrong|incorrect|false|invalid|unlikely|impossible|eliminated|excluded|ruled[ ]out
+        |out|discarded|rejected|inaccurate|neither|less[ ]likely)\b
     |(?:is|are|do|does|did|was|were|ca|could|would|should|wo)n't\b
     |(?:do|does|did|can|could|would|should|will|must|may|might)[ ]?not\b
     |(?:选项|项)?(?:都|均)?(?:是|为)?(?:不|错|有误|排除))
-    |[ ]?[:(\u2013\u2014-]+[ ]?(?:clearly[ ]|this[ ]is[ ])?(?:wrong|incorrect|false|no|not)\b""",
+    |[ ]?[:(\u2013\u2014-]{{1,3}}[ ]?(?:clearly[ ]|this[ ]is[ ])?(?:wrong|incorrect|false|no|not)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
 _DENIED_BEFORE = re.compile(
-    r"""(?:\b(?:not|neither|nor|never|except|than|excluding|unlike|without|instead[ ]of|as[ ]opposed[ ]to)\b|n't\b|\bcannot\b|\bnon-
-    |\b(?:exclud|eliminat|reject|discard|dismiss|ignor)\w*|\brul(?:e|es|ed|ing)[ ]out|\bnone[ ]of\b|不是|不选|不能选|并非|排除|除了|而非)
-    [ ]?(?:(?:the|these|those|any|either|both|all|of|in|is|are|be|for|among|one|by|with|listed|given|provided|available|option|options|choice|choices|answer|correct
-    |choose|select|pick|selecting|choosing)\b[ ]?){0,6}["'(\[:,]?[ ]?$""",
+    r"""(?:\b(?:not|neither|nor|never|except|than|excluding|unlike|without|instead[ ]of|as[ ]opposed[ ]to|cannot)\b
+    |n't\b    |\bnon-|\b(?:exclud|eliminat|reject|discard|dismiss|ignor)\w*|\brul(?:e|es|ed|ing)[ ]out|\bnone[ ]of\b
+    |不是|不选|不能选|并非|排除|除了|而非)
+    [ ]?(?:(?:the|these|those|any|either|both|all|of|in|is|are|be|for|among|one|by|with|listed|given|provided|available
+    |option|options|choice|choices|answer|correct|choose|select|pick|selecting|choosing)\b[ ]?){0,6}["'(\[:,]?[ ]?$""",
     re.VERBOSE | re.IGNORECASE,
 )
 _SUPPOSED = re.compile(
@@ -110,7 +119,7 @@ def starts_line(text: str, position: int) -> bool:
 def is_question(text: str, position: int) -> bool:
     """Whether the sentence that goes on here ends with a question mark."""
     end = _SENTENCE_END.search(text, position, position + 300)
-    return bool(end) and text[end.start()] in "?？"  # type: ignore[index,union-attr]
+    return end is not None and text[end.start()] in "?？"
 
 
 def denied_at(text: str, position: int) -> bool:
