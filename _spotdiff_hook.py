@@ -1,8 +1,8 @@
 """Register spotdiff's tasks and data sets with lmms-eval and VLMEvalKit as soon as either is imported.
 
-Neither framework looks for tasks in installed packages. `_spotdiff_hook.pth`, which lies beside this module in
-site-packages, calls `arm` when an interpreter starts; from then on the import of one of the modules in `_HOOKS` is
-followed by the registration that belongs to it, whatever imported it. `SPOTDIFF_NO_REGISTER=1` turns this off.
+Neither framework looks for tasks in installed packages. `_spotdiff_hook.pth` in site-packages calls `arm` when an
+interpreter starts; from then on the import of one of the modules in `_HOOKS` is followed by the registration that
+belongs to it, whatever imported it. `SPOTDIFF_NO_REGISTER=1` turns this off.
 
 Every Python process of the environment runs this file, so it imports only what is loaded by then anyway.
 """
@@ -22,6 +22,7 @@ OFF_SWITCH = "SPOTDIFF_NO_REGISTER"
 _HOOKS = {
     "lmms_eval.tasks": ("lmms_eval_tasks.registration", "add_tasks"),
     "lmms_eval.tui.discovery": ("lmms_eval_tasks.registration", "add_to_discovery"),
+    "vlmeval.config": ("vlmeval_ext.registration", "add_models"),
     "vlmeval.dataset": ("vlmeval_ext.registration", "add_data_sets"),
 }
 """Module of a framework -> module and function of ours, which is called with the framework's module."""

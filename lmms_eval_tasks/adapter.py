@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ParamSpec, TypeVar
@@ -26,6 +27,10 @@ _loaded: dict[str, Evaluation] = {}
 
 _totals: dict[str, dict[str, int]] = {}
 """Complete number of questions of each loaded task, by setting."""
+
+
+_seen_whole: set[str] = set()
+"""Loaded tasks whose images were checked."""
 
 
 class ModelWords(dict[Any, Any]):
@@ -78,6 +83,7 @@ def load_documents(name: str) -> Any:
     evaluation = Evaluation.of(task(name))
     rows = evaluation.rows()
     _loaded[name] = evaluation
+    _seen_whole.discard(name)
     _totals[name] = evaluation.expected(rows)
     return rows
 
@@ -90,13 +96,12 @@ def doc_to_text(doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, 
 
 
 def _attend(name: str, model: str | None) -> None:
-    """At the first document after loading: note the model's name, and check the images unless the model sees none."""
-    evaluation = _loaded[name]
-    if evaluation.model == model and model is not None:
-        return
-    _loaded[name] = replace(evaluation, model=model)
-    if model not in MEDIA_FREE_MODELS and evaluation.model is None:
-        evaluation.check_media()
+    """Note the model's name and, unless the model looks at none, check the images once after loading."""
+    if _loaded[name].model != model:
+        _loaded[name] = replace(_loaded[name], model=model)
+    if model not in MEDIA_FREE_MODELS and name not in _seen_whole:
+        _loaded[name].check_media()
+        _seen_whole.add(name)
 
 
 def question_of(doc: Mapping[str, Any]) -> Question:
@@ -141,7 +146,12 @@ def process_results(doc: Mapping[str, Any], results: list[str]) -> dict[str, dic
     return {
         "acc": record,
         **{metric: {"score": value, **shared} for metric, value in answer.scored.extra.items()},
-        "parsed": {"score": float(answer.scored.outcome == PARSED), **shared},
+        "parsed": {
+            "score": float(answer.scored.outcome == PARSED),
+            "outcome": answer.scored.outcome,
+            "task": name,
+            **shared,
+        },
         "chance": {"score": answer.scored.chance, **shared},
         "coverage": {"score": 1.0, "total": sum(_totals[name].values()), **shared},
     }
@@ -150,6 +160,16 @@ def process_results(doc: Mapping[str, Any], results: list[str]) -> dict[str, dic
 def mean(items: list[Mapping[str, Any]]) -> float:
     """Mean over questions."""
     return sum(float(item["score"]) for item in items) / len(items)
+
+
+def parsed(items: list[Mapping[str, Any]]) -> float:
+    """Share of replies that were read. What became of the others is said once more at the end of the run's log."""
+    unread = Counter(item["outcome"] for item in items if item["outcome"] != PARSED)
+    if unread:
+        said = ", ".join(f"{outcome} {count}" for outcome, count in unread.most_common())
+        total = unread.total()
+        print(f"spotdiff: {items[0]['task']}: {total} of {len(items)} replies score 0 unread: {said}", file=sys.stderr)
+    return mean(items)
 
 
 def coverage(items: list[Mapping[str, Any]]) -> float:

@@ -35,6 +35,28 @@ def add_tasks(tasks: Any) -> None:
 
     setattr(initialize_tasks, _MARK, True)
     tasks.TaskManager.initialize_tasks = initialize_tasks
+    _refuse_misspelt_names(tasks)
+
+
+def _refuse_misspelt_names(tasks: Any) -> None:
+    """Answer a name that begins like one of ours, and is none, with the closest names.
+
+    lmms-eval itself prints a traceback for a task that it does not know, and exits with 0.
+    """
+    original = tasks.TaskManager.match_tasks
+
+    @functools.wraps(original)
+    def match_tasks(self: Any, task_list: list[str]) -> Any:
+        from lmms_eval_tasks.adapter import reported
+        from spotdiff.tasks import benchmarks, task
+
+        for name in task_list:
+            begins_like_ours = any(name.startswith(f"{benchmark}_") for benchmark in benchmarks())
+            if begins_like_ours and "*" not in name and name not in self.all_tasks:
+                reported(task)(name)
+        return original(self, task_list)
+
+    tasks.TaskManager.match_tasks = match_tasks
 
 
 def add_to_discovery(discovery: Any) -> None:

@@ -14,7 +14,7 @@ from spotdiff.replay import load_replies
 from spotdiff.tasks import task
 
 
-class _Answering(lmms):
+class _Answering(lmms):  # type: ignore[misc]
     """Answers each question with a text. Runs over ranks like any model."""
 
     is_simple = False
@@ -44,7 +44,7 @@ class Baseline(_Answering):
 
     def __init__(self, policy: str = "random", seed: int = 0, batch_size: int = 1, device: str | None = None) -> None:
         super().__init__()
-        self._policy = policy
+        self._policy = str(policy)
         self._seed = int(seed)
 
     def _answers(self, asked: list[tuple[str, Question]]) -> list[str]:
@@ -62,7 +62,7 @@ class Replay(_Answering):
         self, path: str = "", model: str | None = None, batch_size: int = 1, device: str | None = None
     ) -> None:
         super().__init__()
-        self._replies = reported(load_replies)(path, model)
+        self._replies = reported(load_replies)(str(path), None if model is None else str(model))
 
     def _answers(self, asked: list[tuple[str, Question]]) -> list[str]:
         self._replies.require(question.id for _, question in asked)

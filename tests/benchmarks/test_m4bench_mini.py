@@ -209,7 +209,7 @@ def test_an_answer_that_sees_no_image_stays_near_chance(policy: Callable[[Row], 
 
 def test_neither_names_nor_image_files_tell_the_answer() -> None:
     for name, row in ALL:
-        assert re.fullmatch(rf"{name}_\d+", row["id"])
+        assert re.fullmatch(rf"mini_{name}_\d+", row["id"])
         assert re.fullmatch(rf"{name}_pair_\d+", row["pair"])
         for number in (1, 2):
             assert row[f"image_{number}"]["path"] is None

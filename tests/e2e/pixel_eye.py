@@ -110,7 +110,7 @@ def regions(picture: Pixels, window: Bounds | None = None) -> list[Region]:
         inside[top:bottom, left:right] = True
         mask &= inside
     found = []
-    for patch in _patches(mask):
+    for patch in patches(mask):
         rows = np.concatenate([np.full(end - start, y) for y, start, end in patch])
         columns = np.concatenate([np.arange(start, end) for _, start, end in patch])
         if len(rows) < _SMALLEST_PART:
@@ -123,7 +123,7 @@ def regions(picture: Pixels, window: Bounds | None = None) -> list[Region]:
     return found
 
 
-def _patches(mask: Mask) -> list[list[tuple[int, int, int]]]:
+def patches(mask: Mask) -> list[list[tuple[int, int, int]]]:
     """Connected patches, each as its runs (row, start, end)."""
     runs: list[tuple[int, int, int]] = []
     owner: list[int] = []
@@ -165,16 +165,16 @@ def changed(first: Pixels, second: Pixels) -> Bounds:
         raise CannotTell("two sizes")
     different = (np.abs(first - second) > _CHANGE).any(axis=2)
     # Noise of JPEG is one or two pixels wide and lies apart; thin lines of a change lie next to its core.
-    near = _over_neighbours(different, np.logical_and)
+    near = over_neighbours(different, np.logical_and)
     for _ in range(5):
-        near = _over_neighbours(near, np.logical_or)
+        near = over_neighbours(near, np.logical_or)
     ys, xs = np.nonzero(near & different)
     if len(xs) == 0:
         raise CannotTell("no difference")
     return float(xs.min()), float(ys.min()), float(xs.max()) + 1, float(ys.max()) + 1
 
 
-def _over_neighbours(mask: Mask, combine: np.ufunc) -> Mask:
+def over_neighbours(mask: Mask, combine: np.ufunc) -> Mask:
     """Each pixel combined with its eight neighbours; outside counts as false."""
     height, width = mask.shape
     padded = np.pad(mask, 1)

@@ -124,7 +124,7 @@ class _Ask:
         pair: int | None = None,
     ) -> Row:
         return Row(
-            id=f"{self.config}_{number}",
+            id=f"mini_{self.config}_{number}",
             question=self.question.format(category=category),
             visual_prompt=self.visual_prompt.format(category=category),
             visual_prompt_boxes=list(object_boxes),

@@ -1,0 +1,1 @@
+"""spotdiff's benchmarks as VLMEvalKit data sets, and the `vlmeval` command."""

@@ -1,0 +1,104 @@
+"""The one class of data set for every benchmark of still images."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas
+from vlmeval.dataset.image_base import ImageBaseDataset
+
+from spotdiff.errors import SpotdiffError
+from spotdiff.media.images import save_by_digest
+from spotdiff.question import Image, Question
+from spotdiff.tasks import vlmeval_tasks
+from vlmeval_ext.invocation import Invocation, is_media_free
+from vlmeval_ext.loading import Loaded, load
+from vlmeval_ext.prompt import Prompt
+from vlmeval_ext.results import score
+
+
+class SpotdiffDataset(ImageBaseDataset):  # type: ignore[misc]
+    """A task of spotdiff, under its VLMEvalKit name; a group of tasks is one data set, setting after setting.
+
+    `--limit N` of VLMEvalKit takes the first N questions, which in a joined data set belong to its first settings.
+    """
+
+    MODALITY = "IMAGE"
+    # A type that VLMEvalKit knows would bring a judge, or a prompt that a model words anew.
+    TYPE = "spotdiff"
+    force_use_dataset_prompt = True
+
+    def __init__(self, dataset: str, model: str | Sequence[str] | None = None, **_: Any) -> None:
+        """Load and check the data.
+
+        dataset: a name out of `supported_datasets`. model: names of the models that will be asked, by default those of
+        the command line. Further arguments, all of the command line among them, are ignored.
+        Raises SpotdiffError with every fault of the data.
+        """
+        told = Invocation.of(sys.argv[1:])
+        self._models = (model,) if isinstance(model, str) else tuple(model or told.models)
+        told = replace(told, models=self._models)
+        self._media_free = is_media_free(self._models)
+        self._loaded: Loaded = load(dataset, self._models, media=told.needs_media)
+        super().__init__(dataset)
+
+    @classmethod
+    def supported_datasets(cls) -> list[str]:
+        return list(vlmeval_tasks())
+
+    def load_data(self, dataset: str) -> pandas.DataFrame:
+        """One row a question, without pixels: `index`, prompt, right letters, and what the tables break down by."""
+        return pandas.DataFrame([_row(index, question) for index, question in self._loaded.questions()])
+
+    def build_prompt(self, line: int | Mapping[str, Any]) -> list[dict[str, str]]:
+        """The parts of a question in order; images as files that are named after their pixels.
+
+        Raises DataError when an image cannot be decoded.
+        """
+        row = self.data.iloc[line] if isinstance(line, int) else line
+        question = self._loaded.question(row["index"])
+        folder = self._loaded.evaluation.settings.media_cache / "vlmeval"
+        messages: list[dict[str, str]] = []
+        for part in question.parts:
+            if not isinstance(part, Image):
+                messages.append({"type": "text", "value": Prompt(_no_file_name(part.text), question)})
+            elif not self._media_free:
+                messages.append({"type": "image", "value": str(save_by_digest(part.open(), folder))})
+        return messages
+
+    def dump_image(self, line: Mapping[str, Any]) -> list[str]:
+        """Called only by a model that words the prompt itself."""
+        raise SpotdiffError(
+            f"{self.dataset_name}: this model would put its own prompt in place of the benchmark's. "
+            "Run it without --custom-prompt"
+        )
+
+    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> dict[str, float]:
+        """Score a file of predictions, see `vlmeval_ext.results.score`. VLMEvalKit's judge arguments are not used."""
+        return score(self._loaded, list(self.data["index"]), Path(eval_file), self._models)
+
+    @classmethod
+    def report_primary_metric(cls, metrics: Mapping[str, float] | None) -> dict[str, float]:
+        """`acc`; nothing where the run covers a part of the settings only, as there is no mean to report then."""
+        return {"acc": metrics["acc"]} if metrics and "acc" in metrics else {}
+
+    @classmethod
+    def report_judge_err(cls, prediction_file: object, **_: Any) -> dict[str, int]:
+        """No judge of VLMEvalKit takes part."""
+        return {"failed": 0, "total": 0}
+
+
+def _row(index: str, question: Question) -> dict[str, str]:
+    groups = {name: value if isinstance(value, str) else ", ".join(value) for name, value in question.groups.items()}
+    own = {"index": index, "question": question.prompt, "answer": ", ".join(question.gold), "setting": question.setting}
+    return {**groups, **own}
+
+
+def _no_file_name(text: str) -> str:
+    """VLMEvalKit takes a text that names an existing file for that file, and fails."""
+    return f"{text} " if os.path.exists(text) else text

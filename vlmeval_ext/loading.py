@@ -1,0 +1,75 @@
+"""A task loaded for VLMEvalKit: its checked rows, and an index that says what exactly was asked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from spotdiff.errors import SettingError
+from spotdiff.evaluation import Evaluation
+from spotdiff.question import Question, Text
+from spotdiff.tasks import vlmeval_tasks
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+_CHANGE_NO_QUESTION = {"data", "media_cache", "max_new_tokens", "judge_url", "judge_model"}
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """numbers: index of a question -> number of its row, in the order of the rows."""
+
+    evaluation: Evaluation
+    rows: Dataset
+    numbers: Mapping[str, int]
+
+    def question(self, index: str) -> Question:
+        return self.evaluation.question(self.rows[self.numbers[index]])
+
+    def questions(self) -> Iterator[tuple[str, Question]]:
+        """All questions by index, without pixels."""
+        return zip(self.numbers, _questions(self.evaluation, self.rows), strict=True)
+
+
+def load(name: str, models: Sequence[str], *, media: bool) -> Loaded:
+    """Load a data set by its VLMEvalKit name and check all of it.
+
+    models: names of the models that will be asked. media: whether the images are needed, and so checked.
+    Raises DataError with every fault of the data, SettingError when the models would have to be asked differently: how
+    a box is written depends on the model, and VLMEvalKit does not tell a data set which of several models is asked.
+    """
+    task = vlmeval_tasks()[name]
+    evaluations = [Evaluation.of(task, model) for model in models] or [Evaluation.of(task)]
+    rows = evaluations[0].rows()
+    indices = [[index_of(question, one) for question in _questions(one, rows)] for one in evaluations]
+    if any(other != indices[0] for other in indices):
+        raise SettingError(
+            f"{name} puts some questions differently to {', '.join(models)}. Run these models one at a time, or set "
+            "SPOTDIFF_BOX_FAMILY"
+        )
+    if media:
+        evaluations[0].check_media()
+    return Loaded(evaluations[0], rows, {index: number for number, index in enumerate(indices[0])})
+
+
+def index_of(question: Question, evaluation: Evaluation) -> str:
+    """`<question id>@<digest of what is asked>`.
+
+    VLMEvalKit joins predictions of earlier runs to questions by index alone, also without `--reuse`. With the digest in
+    it a question that is put differently (other settings, another version) is asked again.
+    """
+    texts = [part.text if isinstance(part, Text) else None for part in question.parts]
+    settings = evaluation.settings
+    shaping = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    shaping = {name: value for name, value in shaping.items() if name not in _CHANGE_NO_QUESTION}
+    asked = json.dumps([evaluation.benchmark.version, texts, shaping], sort_keys=True, default=str)
+    return f"{question.id}@{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
+
+
+def _questions(evaluation: Evaluation, rows: Dataset) -> Iterator[Question]:
+    texts: Any = rows.remove_columns([name for name in evaluation.benchmark.image_columns if name in rows.column_names])
+    return (evaluation.question(row) for row in texts)
