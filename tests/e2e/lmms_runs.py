@@ -29,7 +29,7 @@ class Finished:
     folder: Path
 
     def scored(self) -> dict[str, Scored]:
-        """The scored answers by question id. lmms-eval exits with 0 also when it fails: then its output is the error."""
+        """The scored answers by question id. A failed run exits with 0: its output is the error."""
         assert list(self.folder.rglob("*_samples_*.jsonl")), self.output[-5000:]
         (run,) = read_runs(self.folder)
         return {row.id: row for rows in run.scored.values() for row in rows}
