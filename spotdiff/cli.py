@@ -61,9 +61,9 @@ def _tasks(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from spotdiff.runs.read import read_run
+    from spotdiff.runs.read import read_runs
 
-    for table in [table for path in options.runs for table in read_run(path).tables()]:
+    for table in [table for path in options.runs for run in read_runs(path) for table in run.tables()]:
         print(f"\n{table.markdown()}")
     return 0
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spotdiff.answers import Reading, read_reply
+from spotdiff.errors import DataError
 from spotdiff.judge import Judge, Verdict
 from spotdiff.question import Question
 from spotdiff.scoring import Scored, chance, subset_score
 from spotdiff.settings import Settings, load_settings
-from spotdiff.tasks import Benchmark, Setting, Table, Task, benchmarks
+from spotdiff.tasks import Benchmark, Table, Task, benchmarks
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -49,9 +50,6 @@ class Evaluation:
     def max_new_tokens(self) -> int:
         return self.settings.max_new_tokens or self.benchmark.max_new_tokens
 
-    def setting(self, name: str) -> Setting:
-        return next(setting for setting in self.task.settings if setting.name == name)
-
     def rows(self) -> Dataset:
         """All rows of the task, setting after setting, checked, with columns `task` and `setting` added.
 
@@ -67,7 +65,11 @@ class Evaluation:
             self.task.name,
         )
         parts = [_marked(configs[s.config][1], self.task.name, s.name) for s in self.task.settings]
-        joined = datasets.concatenate_datasets(parts) if len(parts) > 1 else parts[0]
+        try:
+            joined = datasets.concatenate_datasets(parts)
+        except ValueError as error:
+            folder = next(iter(configs.values()))[0].parent
+            raise DataError(f"{folder}: its parts do not fit together ({error}). Prepare the data again") from error
         self._say(f"{len(joined)} questions; settings: {self._settings_in_force()}")
         return joined
 
@@ -107,7 +109,7 @@ class Evaluation:
 
     def question(self, row: Mapping[str, Any]) -> Question:
         """The question of one of these rows (image columns may have been dropped as long as no image is opened)."""
-        return self.benchmark.question(row, self.setting(row[SETTING_COLUMN]), self.settings, self.model)
+        return self.benchmark.question(row, self.task.setting(row[SETTING_COLUMN]), self.settings, self.model)
 
     def answer(self, question: Question, reply: str | None) -> Answer:
         """Read and score one reply. Never raises on any reply."""
@@ -157,4 +159,5 @@ class Answer:
 
 
 def _marked(rows: Dataset, task: str, setting: str) -> Dataset:
-    return rows.add_column(TASK_COLUMN, [task] * len(rows)).add_column(SETTING_COLUMN, [setting] * len(rows))
+    bare = rows.remove_columns([name for name in (TASK_COLUMN, SETTING_COLUMN) if name in rows.column_names])
+    return bare.add_column(TASK_COLUMN, [task] * len(bare)).add_column(SETTING_COLUMN, [setting] * len(bare))

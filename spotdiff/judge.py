@@ -6,9 +6,9 @@ The judge sees the reply and the texts of the options, not the question and not 
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
-import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -66,8 +66,8 @@ def _ask(judge: Judge, reply: str, options: tuple[tuple[str, str], ...]) -> Verd
     listed = "\n".join(f"{letter}. {text}" for letter, text in options)
     try:
         said = _complete(judge, _INSTRUCTION.format(options=listed, reply=reply))
-    except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
-        return Verdict((), "", f"{type(error).__name__}: {error}")
+    except Exception as error:  # Whatever goes wrong out there must not end a run.
+        return Verdict((), "", _without_key(f"{type(error).__name__}: {error}"))
     if said.strip().strip(".").upper() == "NONE":
         return Verdict((), said)
     return Verdict(read_reply(said, dict(options)).letters, said)
@@ -76,7 +76,9 @@ def _ask(judge: Judge, reply: str, options: tuple[tuple[str, str], ...]) -> Verd
 def _complete(judge: Judge, prompt: str) -> str:
     body = {"model": judge.model, "temperature": 0, "max_tokens": 16, "messages": [{"role": "user", "content": prompt}]}
     headers = {"Content-Type": "application/json"}
-    if key := os.environ.get(JUDGE_KEY):
+    if key := _key():
+        if not (key.isascii() and key.isprintable()):
+            raise ValueError(f"{JUDGE_KEY} holds a character that no header can hold")
         headers["Authorization"] = f"Bearer {key}"
     address = judge.url.rstrip("/").removesuffix("/chat/completions") + "/chat/completions"
     request = urllib.request.Request(address, json.dumps(body).encode(), headers)
@@ -84,10 +86,19 @@ def _complete(judge: Judge, prompt: str) -> str:
         try:
             with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
                 return _content(json.load(response))
-        except (urllib.error.URLError, TimeoutError, json.JSONDecodeError):
+        except (OSError, http.client.HTTPException, json.JSONDecodeError):
             if attempt == TRIES - 1:
                 raise
     raise AssertionError("unreachable: the last try returns or raises")
+
+
+def _key() -> str:
+    return os.environ.get(JUDGE_KEY, "").strip()
+
+
+def _without_key(text: str) -> str:
+    """A server may repeat the key in the words of its error."""
+    return text.replace(key, "***") if (key := _key()) else text
 
 
 def _content(answer: Any) -> str:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,8 @@ from spotdiff.errors import ReplyFileError
 from spotdiff.tasks import benchmarks
 
 _SUFFIXES = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
-_REPLY_FIELDS = ("reply", "prediction")
-_SHOWN = 50
+_REPLY_FIELDS = ("reply", "prediction", "resps", "filtered_resps")
+"""The last two are lmms-eval's, which leaves `resps` out where both are equal."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,9 @@ class Replies:
         """Raise ReplyFileError naming every id that has no reply."""
         missing = [name for name in ids if name not in self.by_id]
         if missing:
-            shown = ", ".join(missing[:_SHOWN]) + (
-                f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
-            )
             raise ReplyFileError(
-                f"{self.path} holds no reply to {len(missing)} question{'s' if len(missing) > 1 else ''}: {shown}. "
+                f"{self.path} holds no reply to {len(missing)} question{'s' if len(missing) > 1 else ''}: "
+                f"{', '.join(missing)}. "
                 f"It holds {len(self.by_id)} replies; add the missing ones, or run fewer tasks"
             )
 
@@ -48,6 +48,8 @@ def load_replies(path: str | Path, model: str | None = None) -> Replies:
     model: which model's replies to take, where the rows name several.
     Raises ReplyFileError when the path is not there, a line is broken, an id comes twice, or the model is not told.
     """
+    if not str(path).strip():
+        raise ReplyFileError("No file or folder of stored replies was named: path=...")
     path = Path(path).expanduser()
     rows = [(place, row) for file in _files(path) for place, row in _rows(file)]
     models = sorted({str(row["model"]) for _, row in rows if "model" in row})
@@ -73,7 +75,9 @@ def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         raise ReplyFileError(f"There is no file or folder {path} with stored replies")
     found = sorted(
-        file for file in path.rglob("*") if file.name.endswith(_SUFFIXES) and not file.name.endswith("_results.json")
+        file
+        for file in path.rglob("*")
+        if file.name.endswith(_SUFFIXES) and not file.name.endswith("_results.json") and file.is_file()
     )
     if not found:
         raise ReplyFileError(f"{path} holds no file of replies ({', '.join(_SUFFIXES)})")
@@ -82,18 +86,15 @@ def _files(path: Path) -> list[Path]:
 
 def _rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
-        with (
-            gzip.open(file, "rt", encoding="utf-8")
-            if file.name.endswith(".gz")
-            else file.open(encoding="utf-8") as stream
-        ):
-            text = stream.read()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+        with gzip.open(file, "rb") if file.name.endswith(".gz") else file.open("rb") as stream:
+            text = stream.read().decode("utf-8-sig")
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise ReplyFileError(f"{file} cannot be read: {error}") from error
     if file.name.removesuffix(".gz").endswith(".json"):
         yield from _json_rows(file, text)
         return
-    for number, line in enumerate(text.splitlines(), start=1):
+    # Not splitlines: a reply may hold U+2028 and its like.
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield f"{file}, line {number}", _checked(f"{file}, line {number}", line)
 
@@ -110,7 +111,7 @@ def _json_rows(file: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
         if not isinstance(row, dict):
             raise ReplyFileError(f"{place} is not an object")
         # The release keeps one file a setting, named after it.
-        yield place, {"task": file.name.split(".")[0], **row} if "id" in row and "/" not in str(row["id"]) else row
+        yield place, {"task": file.name.split(".")[0], **row}
 
 
 def _checked(place: str, line: str) -> dict[str, Any]:
@@ -129,28 +130,27 @@ def _id_of(place: str, row: Mapping[str, Any]) -> str:
     if "id" not in row:
         raise ReplyFileError(f"{place} has no field id")
     name = str(row["id"])
-    setting = row.get("setting") or row.get("task")
-    if setting is None or name.startswith(f"{setting}/"):
-        return name
-    return f"{_setting_name(str(setting))}/{name}"
+    setting = _settings().get(str(row.get("setting") or row.get("task")))
+    return name if setting is None or name.startswith(f"{setting}/") else f"{setting}/{name}"
 
 
-def _setting_name(name: str) -> str:
-    for benchmark in benchmarks().values():
-        for task in benchmark.tasks:
-            for setting in task.settings:
-                if name in (setting.name, setting.released_as, task.name):
-                    return setting.name
-    return name
+@cache
+def _settings() -> Mapping[str, str]:
+    """Name of a setting, here, in the release or as a task of its own -> its name here."""
+    return {
+        name: setting.name
+        for benchmark in benchmarks().values()
+        for task in benchmark.tasks
+        for setting in task.settings
+        for name in (setting.name, setting.released_as, *([task.name] if len(task.settings) == 1 else []))
+        if name
+    }
 
 
 def _reply_of(place: str, row: Mapping[str, Any]) -> str:
-    if "resps" in row:
-        value: Any = row["resps"]
-        while isinstance(value, list) and value:
-            value = value[0]
-    else:
-        value = next((row[field] for field in _REPLY_FIELDS if field in row), None)
+    value: Any = next((row[field] for field in _REPLY_FIELDS if field in row), None)
+    while isinstance(value, list) and value:
+        value = value[0]
     if not isinstance(value, str):
         raise ReplyFileError(
             f"{place} has no reply: expected a text in {' or '.join(_REPLY_FIELDS)}, or resps of a sample log"

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from spotdiff.errors import SettingError
 
@@ -113,6 +115,19 @@ def _whole(minimum: int) -> Callable[[Any], int]:
     return convert
 
 
+def _address(value: Any) -> str:
+    address = _text(value)
+    wanted = f"an http:// or https:// address without name, password or query (a key goes into {JUDGE_KEY})"
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        raise ValueError(wanted) from None
+    host = parts.netloc
+    if parts.scheme not in ("http", "https") or not host or "@" in host or parts.query or re.search(r"\s", address):
+        raise ValueError(wanted)
+    return address
+
+
 def _tables(value: Any) -> Mapping[str, Mapping[str, Any]]:
     if not isinstance(value, Mapping) or not all(isinstance(entry, Mapping) for entry in value.values()):
         raise ValueError(f"tables [box_families.NAME] in {FILE_NAME}")
@@ -130,7 +145,7 @@ _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "shuffle_seed": _whole(0),
     "swap": _switch,
     "max_new_tokens": _whole(1),
-    "judge_url": _text,
+    "judge_url": _address,
     "judge_model": _text,
 }
 
@@ -163,8 +178,6 @@ def _from_environment(environment: Mapping[str, str]) -> list[tuple[str, Any, st
 
 def _from_file(folder: Path) -> list[tuple[str, Any, str]]:
     path = folder / FILE_NAME
-    if not path.is_file():
-        return []
     import sys
 
     if sys.version_info >= (3, 11):
@@ -172,7 +185,9 @@ def _from_file(folder: Path) -> list[tuple[str, Any, str]]:
     else:
         import tomli as tomllib
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        return []
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingError(f"{path} cannot be read: {error}") from error
     return [(name, value, f"{path}, {name}") for name, value in table.items()]
@@ -186,4 +201,6 @@ def _converted(name: str, value: Any, origin: str) -> Any:
     try:
         return _CONVERTERS[name](value)
     except ValueError as error:
-        raise SettingError(f"{origin}: {name} must be {error}, not {value!r}") from error
+        # An address that is refused may hold a password.
+        found = "" if name == "judge_url" else f", not {value!r}"
+        raise SettingError(f"{origin}: {name} must be {error}{found}") from None

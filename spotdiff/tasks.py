@@ -52,6 +52,10 @@ class Task:
     own: Mapping[str, Any] = field(default_factory=dict)
     expected: int | None = None
 
+    def setting(self, name: str) -> Setting:
+        """The setting of this name. Raises KeyError."""
+        return {setting.name: setting for setting in self.settings}[name]
+
     @property
     def vlmeval_name(self) -> str:
         """As VLMEvalKit spells it: `m4bench_spatial_perception_vp` -> `M4Bench_Spatial_Perception_VP`."""
@@ -144,10 +148,12 @@ def _joined(name: str, members: Sequence[Task]) -> Task:
 
 
 def task(name: str) -> Task:
-    """The task of this name, in lmms-eval's or VLMEvalKit's spelling. Raises SettingError with the closest names."""
-    found = tasks().get(name) or vlmeval_tasks().get(name)
+    """The task or group of this name, as either framework spells it. Raises SettingError with the closest names."""
+    theirs = vlmeval_tasks()
+    ours = {entry.name: entry for entry in theirs.values()}
+    found = ours.get(name) or theirs.get(name)
     if found is None:
-        known = [*tasks(), *vlmeval_tasks()]
+        known = list(ours if name.islower() else theirs)
         close = difflib.get_close_matches(name, known, n=3)
         hint = f"Did you mean {', '.join(close)}?" if close else f"Known: {', '.join(known)}"
         raise SettingError(f"There is no task {name!r}. {hint}")

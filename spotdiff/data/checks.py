@@ -7,6 +7,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,8 @@ def check_rows(benchmark: Benchmark, rows: Dataset, file: str) -> list[Problem]:
                 file, "all", "id", f"there is no column id among {', '.join(text_columns)}", "Prepare the data again"
             )
         ]
+    if len(rows) == 0:
+        return [Problem(file, "all", "id", "there are no rows", "Prepare the data again")]
     texts = rows.select_columns(text_columns)
     ids = Counter(texts["id"])
     found = [
@@ -102,16 +105,15 @@ class Stamp:
             temporary.write_text(json.dumps(asdict(summary)), encoding="utf-8")
             os.replace(temporary, self._path)
         except OSError:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):
+                temporary.unlink()
 
 
-def raise_problems(problems: Iterable[Problem], what: str) -> None:
-    """Raise one DataError with all problems, if there are any."""
+def raise_problems(problems: Iterable[Problem], what: str, outcome: str = "no question was asked") -> None:
+    """Raise one DataError with all problems, if there are any, saying what was not done for them."""
     found = list(_distinct(problems))
     if found:
-        raise DataError(
-            f"{what}: {len(found)} fault{'s' if len(found) > 1 else ''} in the data; no question was asked.", found
-        )
+        raise DataError(f"{what}: {len(found)} fault{'s' if len(found) > 1 else ''} in the data; {outcome}.", found)
 
 
 def _distinct(problems: Iterable[Problem]) -> Iterator[Problem]:

@@ -5,12 +5,14 @@ A prepared data set is a folder that is a valid Hub repository: `<config>/*.parq
 
 from __future__ import annotations
 
+import glob
 import importlib.resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spotdiff.errors import DataError
 from spotdiff.settings import Settings
+from spotdiff.tasks import benchmarks
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -20,6 +22,9 @@ MINI = "_mini"
 
 def locate(data: str, settings: Settings) -> Path:
     """The folder of a data set; a shipped one (`<benchmark>_mini`) lies in the package. Raises DataError."""
+    if data.removesuffix(MINI) not in benchmarks():
+        known = [name + end for name in benchmarks() for end in ("", MINI)]
+        raise DataError(f"There is no data set {data!r}. Known: {', '.join(known)}")
     if data.endswith(MINI):
         return Path(str(importlib.resources.files(f"spotdiff.benchmarks.{data.removesuffix(MINI)}"))) / "mini"
     folder = settings.data / data
@@ -46,11 +51,12 @@ def read_config(folder: Path, config: str, image_columns: tuple[str, ...]) -> Da
 
     files = parquet_files(folder, config)
     try:
-        rows = datasets.load_dataset("parquet", data_files={"test": [str(file) for file in files]}, split="test")
-    except (OSError, ValueError, datasets.exceptions.DatasetGenerationError) as error:
+        # `datasets` takes the names of files for patterns.
+        names = [glob.escape(str(file)) for file in files]
+        rows = datasets.load_dataset("parquet", data_files={"test": names}, split="test")
+        for column in [name for name in image_columns if name in rows.column_names]:
+            rows = rows.cast_column(column, datasets.Image(decode=False))
+        return rows
+    except (OSError, ValueError, NotImplementedError, datasets.exceptions.DatasetGenerationError) as error:
         cause = error.__cause__ or error
         raise DataError(f"{folder / config}: the data cannot be read ({cause}). Prepare the data set again") from error
-    for column in image_columns:
-        if column in rows.column_names:
-            rows = rows.cast_column(column, datasets.Image(decode=False))
-    return rows

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spotdiff.errors import SettingError
+
 if TYPE_CHECKING:
     from datasets import Features
 
@@ -17,7 +19,20 @@ ROWS_A_GROUP = 50
 
 
 def write_data_set(folder: Path, configs: Mapping[str, Sequence[Mapping[str, Any]]], features: Features) -> None:
-    """Write `<config>/test.parquet` for each config. An old folder stays as it is until the new one is whole."""
+    """Write `<config>/test.parquet` for each config. An old folder stays as it is until the new one is whole.
+
+    Raises SettingError when the folder cannot be written.
+    """
+    folder = folder.resolve()
+    try:
+        _write(folder, configs, features)
+    except OSError as error:
+        raise SettingError(
+            f"{folder} cannot be written ({error}). Set SPOTDIFF_DATA to a folder with enough room"
+        ) from error
+
+
+def _write(folder: Path, configs: Mapping[str, Sequence[Mapping[str, Any]]], features: Features) -> None:
     import datasets
 
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -40,5 +55,10 @@ def _exchange(new: Path, folder: Path) -> None:
         return
     old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
     os.replace(folder, old / folder.name)
-    os.replace(new, folder)
+    try:
+        os.replace(new, folder)
+    except OSError:
+        os.replace(old / folder.name, folder)
+        old.rmdir()
+        raise
     shutil.rmtree(old, ignore_errors=True)

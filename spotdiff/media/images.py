@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
+import tempfile
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spotdiff.errors import DataError
+from spotdiff.errors import DataError, SettingError
 from spotdiff.question import Box
 
 if TYPE_CHECKING:
     from PIL import Image as PILImage
 
 _DRAWN = (255, 0, 0)
+
+_decoding = threading.Lock()
 
 
 def open_image(value: Any, where: str) -> PILImage.Image:
@@ -24,19 +29,42 @@ def open_image(value: Any, where: str) -> PILImage.Image:
     where: names the row and field in errors; it is never shown to a model.
     Raises DataError when there is no image or it cannot be decoded to its last row.
     """
-    from PIL import Image, ImageOps
-
     encoded = _encoded(value)
     if encoded is None:
         raise DataError(
             f"{where}: the image is missing. Prepare the data with its images, or run a model that needs none"
         )
     try:
-        image = encoded if isinstance(encoded, Image.Image) else Image.open(encoded)
-        image.load()
-        return ImageOps.exif_transpose(image).convert("RGB")
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise DataError(f"{where}: the image cannot be decoded ({error}). Fetch the file again") from error
+        return _decoded(encoded)
+    except Exception as error:  # Decoders raise nearly every kind on a broken file.
+        raise DataError(f"{where}: the image cannot be decoded ({_reason(error)}). Fetch the file again") from error
+
+
+def _decoded(encoded: Any) -> PILImage.Image:
+    from PIL import Image, ImageFile, ImageOps
+
+    with _decoding:
+        # lmms-eval sets this for the whole process: a cut file would come out grey below the cut.
+        lenient, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, False
+        try:
+            image = encoded if isinstance(encoded, Image.Image) else Image.open(encoded)
+            image.load()
+        finally:
+            ImageFile.LOAD_TRUNCATED_IMAGES = lenient
+    return _rgb(ImageOps.exif_transpose(image))
+
+
+def _rgb(image: PILImage.Image) -> PILImage.Image:
+    if not image.mode.startswith("I"):
+        return image.convert("RGB")
+    # 16 bits a pixel: Pillow's own conversion cuts everything above 255 to white.
+    return image.convert("I").point(lambda value: value * (1 / 256)).convert("RGB")
+
+
+def _reason(error: Exception) -> str:
+    from PIL import UnidentifiedImageError
+
+    return "no known image format" if isinstance(error, UnidentifiedImageError) else str(error) or type(error).__name__
 
 
 def _encoded(value: Any) -> Any:
@@ -55,15 +83,22 @@ def pixel_digest(image: PILImage.Image) -> str:
 
 
 def save_by_digest(image: PILImage.Image, folder: Path) -> Path:
-    """Write the image as PNG, named by the digest of its pixels, whole or not at all; return the path."""
-    import os
-    import tempfile
+    """Write the image as PNG, named by the digest of its pixels, whole or not at all; return the path.
 
+    Raises SettingError when the folder cannot be written.
+    """
     target = folder / f"{pixel_digest(image)}.png"
-    if target.exists():
-        return target
-    folder.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
+    try:
+        if not target.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            _write_png(image, target)
+    except OSError as error:
+        raise SettingError(f"No image can be stored in {folder} ({error}). Set SPOTDIFF_MEDIA_CACHE") from error
+    return target
+
+
+def _write_png(image: PILImage.Image, target: Path) -> None:
+    handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
             image.save(file, format="PNG")
@@ -71,7 +106,6 @@ def save_by_digest(image: PILImage.Image, folder: Path) -> Path:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-    return target
 
 
 def side_by_side(images: Sequence[PILImage.Image]) -> PILImage.Image:
@@ -87,10 +121,16 @@ def side_by_side(images: Sequence[PILImage.Image]) -> PILImage.Image:
 
 
 def draw_box(image: PILImage.Image, box: Box) -> PILImage.Image:
-    """A copy of the image with a red frame on the box, 1/150 of the longer side wide, at least 2 pixels."""
-    from PIL import ImageDraw
-
+    """A copy of the image with a red frame just inside the box, 1/150 of the longer side wide, at least 2 pixels."""
+    x1, y1, x2, y2 = box
     marked = image.copy()
-    width = max(2, round(max(image.size) / 150))
-    ImageDraw.Draw(marked).rectangle(box, outline=_DRAWN, width=width)
+    # Not by ImageDraw: it colours pixels beyond a box that is thinner than twice the frame.
+    across, down = (min(max(2, round(max(image.size) / 150)), side) for side in (x2 - x1, y2 - y1))
+    for edge in (
+        (x1, y1, x2, y1 + down),
+        (x1, y2 - down, x2, y2),
+        (x1, y1, x1 + across, y2),
+        (x2 - across, y1, x2, y2),
+    ):
+        marked.paste(_DRAWN, edge)
     return marked

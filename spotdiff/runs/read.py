@@ -11,65 +11,92 @@ from typing import Any
 from spotdiff.errors import SpotdiffError
 from spotdiff.runs.records import from_record
 from spotdiff.scoring import Scored
-from spotdiff.tasks import Table, benchmarks, task
+from spotdiff.tasks import Table, Task, benchmarks, task
 
 
 @dataclass(frozen=True)
 class Run:
-    """The scored answers of one log folder, by benchmark."""
+    """The scored answers of one run.
 
-    path: Path
+    name: folder and time stamp. scored: by family of tasks (`m4bench`, `m4bench_concat`), which ask the same questions
+    in different ways and share no table. expected: complete number of questions, by family and setting.
+    """
+
+    name: str
     scored: dict[str, list[Scored]]
     expected: dict[str, dict[str, int]]
 
     def tables(self) -> list[Table]:
-        """The paper's table of each benchmark that the run holds."""
+        """The paper's table of each family of tasks that the run holds."""
         return [
-            benchmarks()[name].table(rows, f"{benchmarks()[name].title}, {self.path}", self.expected[name])
-            for name, rows in self.scored.items()
+            benchmark.table(rows, f"{benchmark.title} ({family}), {self.name}", self.expected[family])
+            for family, rows in self.scored.items()
+            for benchmark in benchmarks().values()
+            if family in benchmark.groups
         ]
 
 
-def read_run(path: Path) -> Run:
-    """All scored answers below a folder. Raises SpotdiffError when there are none, or when a log is broken."""
-    files = sorted([*path.rglob("*samples_*.jsonl"), *path.rglob("*_scored.jsonl")]) if path.is_dir() else [path]
+def read_runs(path: Path) -> list[Run]:
+    """The runs whose logs lie below a folder, by path. Raises SpotdiffError when there is none, or a broken log."""
+    if not path.exists():
+        raise SpotdiffError(f"There is no folder {path}")
+    files = sorted({*path.rglob("*samples_*.jsonl"), *path.rglob("*_scored.jsonl")}) if path.is_dir() else [path]
+    by_run: dict[str, list[Path]] = {}
+    for file in files:
+        by_run.setdefault(_run_name(file), []).append(file)
+    runs = [run for name, logs in by_run.items() if (run := _read(name, logs)).scored]
+    if not runs:
+        raise SpotdiffError(
+            f"{path} holds no scored answers. lmms-eval writes them with --log_samples and --output_path"
+        )
+    return runs
+
+
+def _run_name(file: Path) -> str:
+    """lmms-eval writes each run under a time stamp of its own, VLMEvalKit each into a folder of its own."""
+    stamp, mark, _ = file.name.partition("_samples_")
+    return str(file.parent / stamp) if mark else str(file.parent)
+
+
+def _read(name: str, files: list[Path]) -> Run:
     scored: dict[str, dict[str, Scored]] = {}
     expected: dict[str, dict[str, int]] = {}
     for file in files:
         for place, record in _records(file):
             try:
-                answer, answered = from_record(record), task(record["task"])
-            except (KeyError, ValueError, TypeError) as error:
-                raise SpotdiffError(
-                    f"{place} is no scored answer of spotdiff ({error}). Run it again with this version"
-                ) from error
-            known = scored.setdefault(answered.benchmark, {})
+                answer, asked = from_record(record), task(record["task"])
+                total, setting = int(record["total"]), asked.setting(str(answer.groups["setting"])).name
+            except (KeyError, ValueError, TypeError, AttributeError, SpotdiffError) as error:
+                raise SpotdiffError(f"{place} is no scored answer of this version of spotdiff ({error})") from error
+            family = _family(asked)
+            known = scored.setdefault(family, {})
             if answer.id in known:
-                raise SpotdiffError(
-                    f"{place}: question {answer.id} was answered before in {path}. Name the folder of one run"
-                )
+                raise SpotdiffError(f"{place}: question {answer.id} was answered before in the same run")
             known[answer.id] = answer
-            totals = expected.setdefault(answered.benchmark, {})
-            totals[str(answer.groups["setting"])] = record["total"]
-    if not scored:
-        raise SpotdiffError(
-            f"{path} holds no scored answers. lmms-eval writes them with --log_samples and --output_path"
-        )
-    return Run(path, {name: list(rows.values()) for name, rows in scored.items()}, expected)
+            expected.setdefault(family, {})[setting] = total
+    return Run(name, {family: list(rows.values()) for family, rows in scored.items()}, expected)
+
+
+def _family(asked: Task) -> str:
+    groups = benchmarks()[asked.benchmark].groups
+    return next(group for group, members in groups.items() if asked.name == group or asked.name in members)
 
 
 def _records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        # Not splitlines: a reply may hold U+2028 and its like.
+        lines = file.read_bytes().decode("utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise SpotdiffError(f"{file} cannot be read: {error}") from error
     for number, line in enumerate(lines, start=1):
         place = f"{file}, line {number}"
+        if not line.strip():
+            continue
         try:
             row = json.loads(line)
         except json.JSONDecodeError as error:
             raise SpotdiffError(f"{place} is not JSON: {error}. The run was cut short: run it again") from error
         # A sample of lmms-eval carries the record in its main metric; a task that is not ours has none.
-        record = row.get("acc", {}) if "doc_id" in row else row
+        record = row.get("acc") if isinstance(row, dict) and "doc_id" in row else row
         if isinstance(record, dict) and "outcome" in record:
             yield place, record

@@ -5,17 +5,18 @@ adds a family, or changes one, in `spotdiff.toml`:
 
     [box_families.my_model]
     template = "<box>({x1},{y1}),({x2},{y2})</box>"
-    scale = 1000            # a number: coordinates run from 0 to it; "pixels": of the stored image; "resized": see
-    below rounding = "floor"      # or "round"
-    models = ["my_model"]   # beginnings of model names that use it, in lower case, with _ for every other sign
+    scale = 1000            # a number: coordinates run from 0 to it; or "pixels" or "resized", see BoxFamily
+    rounding = "floor"      # or "round"
+    models = ["my_model"]   # beginnings of the names of the models that use it
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from string import Formatter
 from typing import Any
 
 from spotdiff.errors import SettingError
@@ -28,7 +29,8 @@ class BoxFamily:
 
     template: text with {x1} {y1} {x2} {y2}.
     scale: the value at the right and lower edge; "pixels" for pixels of the stored image; "resized" for pixels after
-        the family's own resize to multiples of `patch` with an area between `min_pixels` and `max_pixels`.
+        the family's own resize to multiples of `patch` with an area between `min_pixels` and `max_pixels`, where the
+        last pixel is the highest coordinate.
     rounding: "floor" or "round" (half to even, as Python's round).
     models: beginnings of normalised model names (see `normalised`) that use this format.
     """
@@ -43,27 +45,25 @@ class BoxFamily:
 
     def write(self, box: Box, size: tuple[int, int]) -> str:
         """The box, in pixels of an image of `size` (width, height), in this family's words."""
-        width, height = size
-        x_factor, y_factor = self._factors(width, height)
-        # The order of operations is the release's: the factor is rounded to a double before it is applied.
-        x1, x2 = (self._rounded(x, x_factor, width) for x in (box[0], box[2]))
-        y1, y2 = (self._rounded(y, y_factor, height) for y in (box[1], box[3]))
+        extent = self._extent(size)
+        x1, y1, x2, y2 = (self._coordinate(box[i], size[i % 2], extent[i % 2]) for i in range(4))
         return self.template.format(x1=x1, y1=y1, x2=x2, y2=y2)
 
-    def _factors(self, width: int, height: int) -> tuple[float, float]:
+    def _extent(self, size: tuple[int, int]) -> tuple[int, int]:
+        """Width and height of the image in this family's units."""
         if self.scale == "pixels":
-            return 1.0, 1.0
+            return size
         if self.scale == "resized":
-            new_width, new_height = resized(width, height, self.patch, self.min_pixels, self.max_pixels)
-            return new_width / width, new_height / height
-        return int(self.scale) / width, int(self.scale) / height
+            return resized(*size, self.patch, self.min_pixels, self.max_pixels)
+        return int(self.scale), int(self.scale)
 
-    def _rounded(self, value: int, factor: float, extent: int) -> int:
-        if self.rounding == "floor":
-            return int(value * factor)
-        if self.scale in ("pixels", "resized"):
-            return round(value * factor)
-        return round((value / extent) * int(self.scale))
+    def _coordinate(self, value: int, side: int, extent: int) -> int:
+        # The order of operations is the release's: where it rounds down, the factor is a double before it is applied;
+        # where it rounds to the nearest, the quotient is.
+        by_factor = self.rounding == "floor" or self.scale == "resized"
+        scaled = value * (extent / side) if by_factor else value / side * extent
+        whole = int(scaled) if self.rounding == "floor" else round(scaled)
+        return min(whole, extent - 1) if self.scale == "resized" else whole
 
 
 def resized(width: int, height: int, patch: int, min_pixels: int, max_pixels: int) -> tuple[int, int]:
@@ -93,8 +93,9 @@ FAMILIES: Mapping[str, BoxFamily] = {
 
 
 def families(extra: Mapping[str, Mapping[str, Any]]) -> dict[str, BoxFamily]:
-    """The built-in families and those of the user's `[box_families.*]`, which win. Raises SettingError."""
-    return {**FAMILIES, **{name: _from_settings(name, entry) for name, entry in extra.items()}}
+    """The built-in families and, after them, those of the user's `[box_families.*]`, which win. Raises SettingError."""
+    builtin = {name: family for name, family in FAMILIES.items() if name not in extra}
+    return {**builtin, **{name: _from_settings(name, entry) for name, entry in extra.items()}}
 
 
 def _from_settings(name: str, entry: Mapping[str, Any]) -> BoxFamily:
@@ -107,21 +108,46 @@ def _from_settings(name: str, entry: Mapping[str, Any]) -> BoxFamily:
     missing = [key for key in ("template", "scale") if key not in entry]
     if missing:
         raise SettingError(f"box_families.{name}: field {', '.join(missing)} is missing")
-    family = BoxFamily(**{**entry, "models": tuple(entry.get("models", ()))})
-    scale_is_number = isinstance(family.scale, int) and not isinstance(family.scale, bool) and family.scale > 0
-    if not scale_is_number and family.scale not in ("pixels", "resized"):
-        raise SettingError(
-            f'box_families.{name}: scale must be a positive whole number, "pixels" or "resized", not {family.scale!r}'
-        )
-    if family.rounding not in ("floor", "round"):
-        raise SettingError(f'box_families.{name}: rounding must be "floor" or "round", not {family.rounding!r}')
-    try:
-        family.template.format(x1=0, y1=0, x2=0, y2=0)
-    except (KeyError, IndexError, ValueError, AttributeError) as error:
-        raise SettingError(
-            f"box_families.{name}: template {family.template!r} may use only x1, y1, x2, y2 in braces"
-        ) from error
+    for field, (fits, wanted) in _WANTED.items():
+        if field in entry and not fits(entry[field]):
+            raise SettingError(f"box_families.{name}: {field} must be {wanted}, not {entry[field]!r}")
+    family = BoxFamily(**{**entry, "models": tuple(normalised(model) for model in entry.get("models", ()))})
+    if family.min_pixels > family.max_pixels:
+        raise SettingError(f"box_families.{name}: min_pixels is above max_pixels")
     return family
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _names_each_edge(template: Any) -> bool:
+    try:
+        names = [name for _, name, _, _ in Formatter().parse(template) if name is not None]
+        template.format(x1=0, y1=0, x2=0, y2=0)
+    except (KeyError, IndexError, ValueError, TypeError, AttributeError):
+        return False
+    return set(names) == {"x1", "y1", "x2", "y2"}
+
+
+def _are_names(models: Any) -> bool:
+    return isinstance(models, list) and all(isinstance(model, str) and normalised(model) for model in models)
+
+
+_COUNT = (_is_count, "a positive whole number")
+
+_WANTED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "template": (_names_each_edge, "a text with {x1}, {y1}, {x2} and {y2}, and no other braces"),
+    "scale": (
+        lambda value: _is_count(value) or value in ("pixels", "resized"),
+        'a positive whole number, "pixels" or "resized"',
+    ),
+    "rounding": (lambda value: value in ("floor", "round"), '"floor" or "round"'),
+    "models": (_are_names, "a list of names, none of them empty"),
+    "patch": _COUNT,
+    "min_pixels": _COUNT,
+    "max_pixels": _COUNT,
+}
 
 
 def normalised(model: str) -> str:
@@ -130,12 +156,15 @@ def normalised(model: str) -> str:
 
 
 def family_of_model(model: str | None, table: Mapping[str, BoxFamily]) -> str | None:
-    """The family whose longest `models` entry begins the model's name, or None."""
+    """The family whose longest `models` entry begins the model's name, the last of equals in the table, or None."""
     name = normalised(model or "")
     matches = [
-        (len(start), family) for family, entry in table.items() for start in entry.models if name.startswith(start)
+        (len(start), place, family)
+        for place, (family, entry) in enumerate(table.items())
+        for start in entry.models
+        if name.startswith(start)
     ]
-    return max(matches)[1] if matches else None
+    return max(matches)[2] if matches else None
 
 
 def choose_family(asked: str | None, model: str | None, table: Mapping[str, BoxFamily]) -> BoxFamily:

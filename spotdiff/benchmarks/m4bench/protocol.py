@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from spotdiff.benchmarks.m4bench.boxes import BoxFamily, choose_family, families, fill
 from spotdiff.benchmarks.m4bench.release import release_letter
 from spotdiff.benchmarks.m4bench.schema import BOX_MARK, IMAGE_COLUMNS, TEXT_COLUMNS
-from spotdiff.errors import Problem
+from spotdiff.errors import DataError, Problem, SettingError
 from spotdiff.media.images import draw_box, open_image, side_by_side
 from spotdiff.question import Box, Image, Option, Part, Question, Text, shuffled
 from spotdiff.settings import Settings
@@ -62,10 +62,13 @@ def question(row: Mapping[str, Any], setting: Setting, settings: Settings, model
     """The question of a row that `problems` found no fault in. Images may be absent as long as they are not opened.
 
     model: name of the model, which tells how boxes are written unless `box_family` is set.
-    Raises SettingError when the row holds boxes and neither tells.
+    Raises SettingError when the row holds boxes and neither tells, DataError when the setting has a visual prompt and
+    the row has none.
     """
     variant = Variant.of(setting, settings)
     key = f"{setting.name}/{row['id']}"
+    if variant.prompted and not row["visual_prompt_boxes"]:
+        raise DataError(f"question {key}: the data hold no visual prompt for it. Prepare them from both forms")
     write = _BoxWriter(row, variant, settings, model)
     options = tuple(
         Option(letter, write(template, boxes), tuple(_box(box) for box in boxes))
@@ -87,7 +90,8 @@ def question(row: Mapping[str, Any], setting: Setting, settings: Settings, model
 
 def _prompt(row: Mapping[str, Any], options: Sequence[Option], variant: Variant, write: _BoxWriter) -> str:
     """Visual prompt, question and options, one option a line; nothing else, as the release has it."""
-    note = BOX_NOTE if variant.note and (row["visual_prompt_boxes"] or any(option.boxes for option in options)) else ""
+    written = variant.prompted and not variant.drawn
+    note = write.note() if variant.note and (written or any(option.boxes for option in options)) else ""
     visual = ""
     if variant.prompted:
         boxes = row["visual_prompt_boxes"]
@@ -113,6 +117,11 @@ class _BoxWriter:
             boxes, sizes = list(reversed(boxes)), list(reversed(sizes))
         written = [self.family.write(_box(box), size) for box, size in zip(boxes, sizes, strict=False)]
         return fill(template, written, BOX_MARK)
+
+    def note(self) -> str:
+        if self.family.scale != "pixels":
+            raise SettingError("box_note explains boxes in pixels, and this box family writes others. Switch it off")
+        return BOX_NOTE
 
     @property
     def family(self) -> BoxFamily:
@@ -150,11 +159,29 @@ def problems(row: Mapping[str, Any], file: str) -> list[Problem]:
     missing = [column for column in TEXT_COLUMNS if row.get(column) is None]
     if missing:
         return [Problem(file, name, column, "is missing", "Prepare the data again") for column in missing]
+    if unfit := _unfit(row):
+        return [Problem(file, name, column, message, "Prepare the data again") for column, message in unfit.items()]
     return [
         *_option_problems(row, file, name),
         *_template_problems(row, file, name),
         *_box_problems(row, file, name),
     ]
+
+
+def _unfit(row: Mapping[str, Any]) -> dict[str, str]:
+    """Column -> what is wrong with the type of its value, or with its emptiness."""
+    found = {
+        name: f"{row[name]!r} has another type" for name, kind in TEXT_COLUMNS.items() if not _fits(row[name], kind)
+    }
+    texts = {name: [row[name]] for name in ("id", "question", "pair")} | {"options": row["options"]}
+    empty = [name for name in texts if name not in found and not all(text.strip() for text in texts[name])]
+    return found | dict.fromkeys(empty, "is empty")
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    if isinstance(kind, list):
+        return isinstance(value, (list, tuple)) and all(_fits(entry, kind[0]) for entry in value)
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def _option_problems(row: Mapping[str, Any], file: str, name: str) -> list[Problem]:
@@ -185,10 +212,10 @@ def _template_problems(row: Mapping[str, Any], file: str, name: str) -> list[Pro
             name,
             field,
             f"{text.count(BOX_MARK)} marks {BOX_MARK} for {len(boxes)} boxes",
-            "Give one box a mark, at most two",
+            "Give each mark its box: one for each image, or none",
         )
         for field, text, boxes in pairs
-        if text.count(BOX_MARK) != len(boxes) or len(boxes) > len(IMAGE_COLUMNS)
+        if text.count(BOX_MARK) != len(boxes) or len(boxes) not in (0, len(IMAGE_COLUMNS))
     ]
 
 

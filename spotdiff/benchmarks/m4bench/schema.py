@@ -6,7 +6,8 @@ object stands in `visual_prompt`, and `question` follows it unchanged.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -16,18 +17,19 @@ BOX_MARK = "<bbox>"
 
 IMAGE_COLUMNS = ("image_1", "image_2")
 
-TEXT_COLUMNS = (
-    "id",
-    "question",
-    "visual_prompt",
-    "visual_prompt_boxes",
-    "options",
-    "option_boxes",
-    "answer",
-    "category",
-    "pair",
-    "image_sizes",
-)
+TEXT_COLUMNS: Mapping[str, Any] = {
+    "id": str,
+    "question": str,
+    "visual_prompt": str,
+    "visual_prompt_boxes": [[int]],
+    "options": [str],
+    "option_boxes": [[[int]]],
+    "answer": str,
+    "category": str,
+    "pair": str,
+    "image_sizes": [[int]],
+}
+"""Column -> its type in Python, `[type]` for a list."""
 
 
 def features() -> Features:

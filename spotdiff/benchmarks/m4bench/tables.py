@@ -58,10 +58,9 @@ def table(rows: Sequence[Scored], title: str, expected: Mapping[str, int]) -> Ta
     The mean is shown only over all eight settings; with fewer, the notes give the mean over those that were run, and
     the paper's convention, which counts a missing setting as 0.
     """
-    metrics = [SCORE, *(name for name in rows[0].extra)] if rows else [SCORE]
     body = []
-    for metric in metrics:
-        estimates = by_group(rows, "setting", metric)
+    for metric in dict.fromkeys([SCORE, *(name for row in rows for name in row.extra)]):
+        estimates = by_group(_with(metric, rows), "setting", metric)
         body.append(("acc" if metric == SCORE else metric, *_cells(estimates)))
         if metric == SCORE:
             body.append(("95 % interval, +-", *_half_widths(estimates)))
@@ -76,6 +75,12 @@ def table(rows: Sequence[Scored], title: str, expected: Mapping[str, int]) -> Ta
         tuple(body),
         tuple(_coverage(groups, expected) + notes(rows)),
     )
+
+
+def _with(metric: str, rows: Sequence[Scored]) -> list[Scored]:
+    """The rows of those settings in which every row has the metric: a judge may have been set for some of them only."""
+    lacking = {row.groups["setting"] for row in rows if metric != SCORE and metric not in row.extra}
+    return [row for row in rows if row.groups["setting"] not in lacking]
 
 
 def _mean(estimates: dict[str, Estimate]) -> Mean:

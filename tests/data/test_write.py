@@ -1,0 +1,151 @@
+"""Writing a data set whole or not at all, and reading it back."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+
+from spotdiff.benchmarks.m4bench.schema import IMAGE_COLUMNS, features
+from spotdiff.data.store import read_config
+from spotdiff.data.write import ROWS_A_GROUP, write_data_set
+from spotdiff.errors import SettingError
+from spotdiff.media.images import open_image, pixel_digest
+
+MakeRow = Callable[..., dict[str, Any]]
+
+
+def ids(folder: Path, config: str = "one") -> list[str]:
+    return list(read_config(folder, config, IMAGE_COLUMNS)["id"])
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def test_rows_come_back_as_they_were_written(make_row: MakeRow, tmp_path: Path) -> None:
+    rows = [make_row("a/b ü \u2028 🙂"), make_row("q2", image_2=None, options=["x", "y"], option_boxes=[[], []])]
+    write_data_set(tmp_path / "set", {"one": rows}, features())
+    assert list(read_config(tmp_path / "set", "one", IMAGE_COLUMNS)) == rows
+
+
+def test_the_folder_is_one_that_load_dataset_reads_with_images(make_row: MakeRow, tmp_path: Path) -> None:
+    row = make_row()
+    write_data_set(tmp_path / "set", {"one": [row], "two": [make_row("z")]}, features())
+    (found,) = datasets.load_dataset(str(tmp_path / "set"), data_dir="one", split="test")
+    assert pixel_digest(found["image_1"]) == pixel_digest(open_image(row["image_1"], ""))
+    assert found["option_boxes"] == row["option_boxes"]
+
+
+def test_row_groups_are_small(plain_row: MakeRow, tmp_path: Path) -> None:
+    import pyarrow.parquet
+
+    rows = [plain_row(str(number), image_1=None, image_2=None) for number in range(2 * ROWS_A_GROUP + 1)]
+    write_data_set(tmp_path / "set", {"one": rows}, features())
+    assert pyarrow.parquet.ParquetFile(tmp_path / "set" / "one" / "test.parquet").num_row_groups == 3
+
+
+def test_an_old_data_set_is_replaced_whole(make_row: MakeRow, tmp_path: Path) -> None:
+    write_data_set(tmp_path / "set", {"one": [make_row("old")], "gone": [make_row("old")]}, features())
+    write_data_set(tmp_path / "set", {"one": [make_row("new")]}, features())
+    assert names(tmp_path / "set") == ["one"]
+    assert ids(tmp_path / "set") == ["new"]
+    assert names(tmp_path) == ["set"]
+
+
+def test_a_row_that_does_not_fit_leaves_the_old_data_set_and_nothing_else(make_row: MakeRow, tmp_path: Path) -> None:
+    write_data_set(tmp_path / "set", {"one": [make_row("old")]}, features())
+    broken = {**make_row("new"), "image_sizes": "wide"}
+    with pytest.raises((TypeError, ValueError)):
+        write_data_set(tmp_path / "set", {"one": [make_row("new")], "two": [broken]}, features())
+    assert ids(tmp_path / "set") == ["old"]
+    assert names(tmp_path) == ["set"]
+
+
+def test_a_full_disk_is_an_error_that_leaves_the_old_data_set(
+    make_row: MakeRow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_data_set(tmp_path / "set", {"one": [make_row("old")]}, features())
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(datasets.Dataset, "to_parquet", full)
+    with pytest.raises(SettingError, match=r"No space left on device.*SPOTDIFF_DATA"):
+        write_data_set(tmp_path / "set", {"one": [make_row("new")]}, features())
+    assert ids(tmp_path / "set") == ["old"]
+    assert names(tmp_path) == ["set"]
+
+
+def test_where_the_new_folder_cannot_take_the_place_the_old_one_comes_back(
+    make_row: MakeRow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_data_set(tmp_path / "set", {"one": [make_row("old")]}, features())
+    replace, calls = os.replace, []
+
+    def second_fails(source: Path, target: Path) -> None:
+        calls.append(source)
+        if len(calls) == 2:
+            raise OSError("busy")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", second_fails)
+    with pytest.raises(SettingError, match="busy"):
+        write_data_set(tmp_path / "set", {"one": [make_row("new")]}, features())
+    assert ids(tmp_path / "set") == ["old"]
+    assert names(tmp_path) == ["set"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import datasets
+from spotdiff.benchmarks.m4bench.schema import features
+from spotdiff.data.write import write_data_set
+
+write, written = datasets.Dataset.to_parquet, []
+
+def killed(self, *arguments, **options):
+    if written:
+        os.kill(os.getpid(), signal.SIGKILL)
+    written.append(write(self, *arguments, **options))
+
+datasets.Dataset.to_parquet = killed
+row = {"id": "new", "question": "q", "visual_prompt": "", "visual_prompt_boxes": [], "options": ["x", "y"],
+       "option_boxes": [[], []], "answer": "A", "category": "", "pair": "p", "image_sizes": [], "image_1": None,
+       "image_2": None}
+write_data_set(Path(sys.argv[1]), {"one": [row], "two": [row]}, features())
+"""
+
+
+def test_a_process_killed_half_way_leaves_the_old_data_set(make_row: MakeRow, tmp_path: Path) -> None:
+    write_data_set(tmp_path / "set", {"one": [make_row("old")]}, features())
+    run = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "set")], capture_output=True)
+    assert run.returncode == -signal.SIGKILL, run.stderr
+    assert ids(tmp_path / "set") == ["old"]
+    write_data_set(tmp_path / "set", {"one": [make_row("newer")]}, features())
+    assert ids(tmp_path / "set") == ["newer"]
+
+
+def test_a_link_to_a_folder_stays_a_link(make_row: MakeRow, tmp_path: Path) -> None:
+    (tmp_path / "large disk" / "set").mkdir(parents=True)
+    (tmp_path / "set").symlink_to(tmp_path / "large disk" / "set")
+    write_data_set(tmp_path / "set", {"one": [make_row("new")]}, features())
+    assert (tmp_path / "set").is_symlink()
+    assert ids(tmp_path / "large disk" / "set") == ["new"]
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_that_says_what_to_set(make_row: MakeRow, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SettingError, match="SPOTDIFF_DATA"):
+        write_data_set(tmp_path / "file" / "set", {"one": [make_row()]}, features())
+
+
+def test_others_may_read_what_was_written(make_row: MakeRow, tmp_path: Path) -> None:
+    write_data_set(tmp_path / "set", {"one": [make_row()]}, features())
+    assert (tmp_path / "set").stat().st_mode & 0o055 == 0o055
