@@ -87,7 +87,15 @@ FAMILIES: Mapping[str, BoxFamily] = {
     "pixels": BoxFamily(
         _PLAIN, "pixels", models=("gpt", "chatgpt", "gemini", "claude", "qwen_vl_max", "qwenvlmax", "spotdiff_baseline")
     ),
-    "qwen2_5_vl": BoxFamily(_PLAIN, "resized", "round", models=("qwen2_5_vl",)),
+    # Pixels after the resize, so the bounds of the resize matter: those of the processor itself, which servers use, and
+    # those that each framework sets for its own Qwen2.5-VL. `qwen2_5_vl` is lmms-eval's word; VLMEvalKit's names go on.
+    "qwen2_5_vl": BoxFamily(_PLAIN, "resized", "round"),
+    "qwen2_5_vl_lmms_eval": BoxFamily(
+        _PLAIN, "resized", "round", models=("qwen2_5_vl",), min_pixels=200704, max_pixels=1605632
+    ),
+    "qwen2_5_vl_vlmevalkit": BoxFamily(
+        _PLAIN, "resized", "round", models=("qwen2_5_vl_",), min_pixels=1003520, max_pixels=12845056
+    ),
     "qwen3_vl": BoxFamily(_PLAIN, 1000, "round", models=("qwen3_vl", "qwen3_5")),
 }
 

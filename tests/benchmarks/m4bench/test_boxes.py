@@ -47,16 +47,20 @@ def numbers(text: str) -> list[int]:
         ("deepseek_vl2", "<|det|>[[157, 122, 499, 499]]<|/det|>"),
         ("pixels", "[101, 59, 320, 240]"),
         ("qwen2_5_vl", "[102, 59, 322, 238]"),
+        ("qwen2_5_vl_lmms_eval", "[102, 59, 322, 238]"),
+        ("qwen2_5_vl_vlmevalkit", "[186, 107, 588, 434]"),
         ("qwen3_vl", "[158, 123, 500, 500]"),
     ],
 )
 def test_each_family_writes_a_box_as_computed_by_hand(family: str, written: str) -> None:
     # Of 1000: 157.8, 122.9, 500, 500. Of 999: 157.7, 122.8, 499.5, 499.5. Of 644x476: 101.6, 58.5, 322, 238.
+    # VLMEvalKit enlarges to at least 1,003,520 pixels. Of 1176x868: 185.6, 106.7, 588, 434.
     assert FAMILIES[family].write((101, 59, 320, 240), (640, 480)) == written
 
 
 def test_every_built_in_family_has_a_hand_computed_value() -> None:
-    assert set(FAMILIES) == {"qwen2_vl", "internvl", "deepseek_vl2", "pixels", "qwen2_5_vl", "qwen3_vl"}
+    resized = {"qwen2_5_vl", "qwen2_5_vl_lmms_eval", "qwen2_5_vl_vlmevalkit"}
+    assert set(FAMILIES) == {"qwen2_vl", "internvl", "deepseek_vl2", "pixels", "qwen3_vl", *resized}
 
 
 @given(boxes_in_images())
@@ -252,8 +256,8 @@ def test_a_family_needs_a_template_and_a_scale(field: str) -> None:
     ("model", "family"),
     [
         ("Qwen2-VL-7B-Instruct", "qwen2_vl"),
-        ("qwen2_5_vl", "qwen2_5_vl"),
-        ("Qwen2.5-VL-72B-Instruct", "qwen2_5_vl"),
+        ("qwen2_5_vl", "qwen2_5_vl_lmms_eval"),
+        ("Qwen2.5-VL-72B-Instruct", "qwen2_5_vl_vlmevalkit"),
         ("qwen3_vl", "qwen3_vl"),
         ("Qwen3-VL-8B-Instruct", "qwen3_vl"),
         ("InternVL2_5-8B", "internvl"),
