@@ -12,9 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ParamSpec, TypeVar
 
-from spotdiff.errors import SpotdiffError
+from spotdiff.errors import SettingError, SpotdiffError
 from spotdiff.evaluation import MEDIA_FREE_MODELS, SETTING_COLUMN, TASK_COLUMN, Evaluation
-from spotdiff.question import Image, Question, Text
+from spotdiff.media.clips import link_by_digest
+from spotdiff.media.forms import Form
+from spotdiff.question import Image, Part, Question, Text, Video
 from spotdiff.runs.records import to_record
 from spotdiff.scoring import PARSED
 from spotdiff.tasks import task
@@ -28,9 +30,11 @@ _loaded: dict[str, Evaluation] = {}
 _totals: dict[str, dict[str, int]] = {}
 """Complete number of questions of each loaded task, by setting."""
 
-
 _seen_whole: set[str] = set()
 """Loaded tasks whose images were checked."""
+
+
+_IMAGES_ONLY: tuple[Form, ...] = ("images",)
 
 
 class ModelWords(dict[Any, Any]):
@@ -106,28 +110,50 @@ def _attend(name: str, model: str | None) -> None:
 
 def question_of(doc: Mapping[str, Any]) -> Question:
     """The question of a document. Raises SpotdiffError for a document that is not ours."""
+    return _evaluation_of(doc).question(doc)
+
+
+def _evaluation_of(doc: Mapping[str, Any]) -> Evaluation:
     name = doc.get(TASK_COLUMN)
     if name not in _loaded:
         raise SpotdiffError("This model answers the tasks of spotdiff only; the document has another shape")
-    return _loaded[str(name)].question(doc)
+    return _loaded[str(name)]
 
 
 def doc_to_messages(
     doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
 ) -> list[dict[str, Any]]:
-    """One user turn with all parts in order; images are decoded here. A new list each call: some models change it."""
-    content = []
-    for part in question_of(doc).parts:
-        if isinstance(part, Image):
-            content.append({"type": "image", "url": part.open()})
-        elif isinstance(part, Text):
-            content.append({"type": "text", "text": part.text})
+    """One user turn with all parts in order; media are decoded here. A new list each call: some models change it."""
+    evaluation = _evaluation_of(doc)
+    content = [_content(part, evaluation) for part in evaluation.shown(evaluation.question(doc))]
     return [{"role": "user", "content": content}]
 
 
+def _content(part: Part, evaluation: Evaluation) -> dict[str, Any]:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    if isinstance(part, Image):
+        return {"type": "image", "url": part.open()}
+    if evaluation.video_form() == "frames":
+        return {"type": "video", "url": part.frames()}
+    return {"type": "video", "url": str(link_by_digest(part.path, evaluation.settings.media_cache / "videos"))}
+
+
 def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
-    """The images alone, in order, for models without a chat form."""
-    return [image.open() for image in question_of(doc).images()]
+    """The images alone, in order, for models without a chat form.
+
+    Raises SettingError where there are videos, unless they are to be given as images: of two videos most such models
+    drop the second or mix both.
+    """
+    evaluation = _evaluation_of(doc)
+    question = evaluation.question(doc)
+    given_as_images = evaluation.settings.video_form == "images"
+    if any(isinstance(part, Video) and not part.as_images for part in question.parts) and not given_as_images:
+        raise SettingError(
+            "This model has no chat form in lmms-eval and cannot tell two videos apart. Take a chat model, or set "
+            "SPOTDIFF_VIDEO_FORM=images to give every frame as an image"
+        )
+    return [part.open() for part in evaluation.shown(question, _IMAGES_ONLY) if isinstance(part, Image)]
 
 
 def doc_to_target(doc: Mapping[str, Any]) -> str:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spotdiff.answers import Reading, read_reply
-from spotdiff.errors import DataError
+from spotdiff.data.store import locate
+from spotdiff.errors import DataError, Problem
 from spotdiff.judge import Judge, Verdict
-from spotdiff.question import Question
+from spotdiff.media.forms import FORMS, Form, form_for
+from spotdiff.question import Image, Part, Question, Video
 from spotdiff.scoring import Scored, chance, subset_score
 from spotdiff.settings import Settings, load_settings
 from spotdiff.tasks import Benchmark, Table, Task, benchmarks
@@ -74,11 +76,17 @@ class Evaluation:
         return joined
 
     def check_media(self) -> None:
-        """Make sure that every image is there and whole. To be called before a model that looks at images is asked.
+        """Make sure that all media the questions show are there and whole. To be called before a model is asked.
 
         Raises DataError with every fault that was found.
         """
-        from spotdiff.data.checks import Stamp, check_media, raise_problems
+        from spotdiff.data.checks import raise_problems
+
+        problems = self._check_videos() if self.benchmark.video_columns else self._check_images()
+        raise_problems(problems, self.task.name)
+
+    def _check_images(self) -> list[Problem]:
+        from spotdiff.data.checks import Stamp, check_media
         from spotdiff.data.store import parquet_files
 
         images = stored = 0
@@ -90,12 +98,29 @@ class Evaluation:
             times_asked = sum(s.config == config for s in self.task.settings)
             images += summary.images * times_asked
             stored += summary.stored_bytes * times_asked
-        raise_problems(problems, self.task.name)
         self._say(f"{images} images, {stored / 1e6:.1f} MB as stored (as PNG in a request usually 1 to 4 times that)")
+        return problems
+
+    def _check_videos(self) -> list[Problem]:
+        from spotdiff.data.checks import check_videos
+
+        shown: dict[Path, tuple[str, Video]] = {}
+        for setting in self.task.settings:
+            for row in self._configs()[setting.config][1]:
+                asked = self.question({**row, SETTING_COLUMN: setting.name})
+                place = f"{asked.id} (scene {asked.cluster})"
+                shown |= {part.path: (place, part) for part in asked.parts if isinstance(part, Video)}
+        whole, problems = check_videos({path: place for path, (place, _) in shown.items()}, self.settings)
+        stored = sum(summary.stored_bytes for summary in whole.values())
+        self._say(f"{len(whole)} videos, {stored / 1e6:.1f} MB as stored, given as {self.video_form()}")
+        short = [path for path, summary in whole.items() if summary.frames < (shown[path][1].sampling.count or 0)]
+        if short:
+            self._say(f"{len(short)} of them have fewer frames than asked; each of their frames is given once")
+        return problems
 
     def _configs(self) -> dict[str, tuple[Path, Dataset]]:
         """Config -> its folder and its rows."""
-        from spotdiff.data.store import locate, read_config
+        from spotdiff.data.store import read_config
 
         folder = locate(self.task.data, self.settings)
         names = dict.fromkeys(setting.config for setting in self.task.settings)
@@ -109,7 +134,27 @@ class Evaluation:
 
     def question(self, row: Mapping[str, Any]) -> Question:
         """The question of one of these rows (image columns may have been dropped as long as no image is opened)."""
+        if self.benchmark.video_columns:
+            folder = locate(self.task.data, self.settings)
+            row = {**row, **{column: folder / row[column] for column in self.benchmark.video_columns}}
         return self.benchmark.question(row, self.task.setting(row[SETTING_COLUMN]), self.settings, self.model)
+
+    def shown(self, question: Question, forms: Collection[Form] = FORMS) -> Iterator[Part]:
+        """The parts as the model gets them, in order: a video that is given as images becomes one Image a frame.
+
+        forms: those that the framework can hand over; images are given where the one in force is none of them. A video
+        that stays whole is to be given in the form `video_form`. Frames are decoded here.
+        """
+        for part in question.parts:
+            if isinstance(part, Video) and (part.as_images or self.video_form(forms) == "images"):
+                yield from (Image(lambda frame=frame: frame) for frame in part.frames())  # type: ignore[misc]
+            else:
+                yield part
+
+    def video_form(self, forms: Collection[Form] = FORMS) -> Form:
+        """How this model is given a video, of those forms that the framework can hand over."""
+        form = form_for(self.settings.video_form, self.model)
+        return form if form in forms else "images"
 
     def answer(self, question: Question, reply: str | None) -> Answer:
         """Read and score one reply. Never raises on any reply."""

@@ -9,10 +9,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from spotdiff.media.sampling import Sampling
 
 if TYPE_CHECKING:
     from PIL import Image as PILImage
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 Box = tuple[int, int, int, int]
 """x1, y1, x2, y2 in pixels of the image as it is stored, x to the right, y down."""
@@ -35,7 +40,25 @@ class Image:
     open: Callable[[], PILImage.Image] = field(compare=False, repr=False)
 
 
-Part = Text | Image
+@dataclass(frozen=True)
+class Video:
+    """One video of the prompt: a file and which of its frames are shown.
+
+    as_images: the frames are given one by one, whatever form the model takes videos in.
+    """
+
+    path: Path
+    sampling: Sampling
+    as_images: bool = False
+
+    def frames(self) -> list[PILImage.Image]:
+        """The frames, RGB, upright, in order. Raises DataError when the file cannot be decoded."""
+        from spotdiff.media.clips import frames_of
+
+        return frames_of(self.path, self.sampling)
+
+
+Part = Text | Image | Video
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ working folder, the default below. What was in force is printed at the start of 
 from __future__ import annotations
 
 import difflib
+import math
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from spotdiff.errors import SettingError
+from spotdiff.media.forms import FORMS, Form
 
 PREFIX = "SPOTDIFF_"
 FILE_NAME = "spotdiff.toml"
@@ -43,6 +45,10 @@ class Settings:
     box_note: put a sentence before the question that explains how boxes are written.
     shuffle_seed: deal the options out anew, by this seed and the question's id; default: the order of the data.
     swap: give the two images in the other order (boxes and their mentions follow).
+    frames, fps: how many frames are taken of each video, by number or by rate; default: the task's, by the model's
+    name. frame_size: width and height that frames are resized to; default: the task's.
+    video_form: as a list of frames, as one image a frame, or as a file; default: by the model's name.
+    video_timeout: seconds that decoding one video may take before it counts as broken.
     max_new_tokens: replaces the task's own limit of new tokens, for models that think before they answer.
     judge_url, judge_model: OpenAI-compatible endpoint of a judge for replies that no rule can read; default: no judge.
     """
@@ -56,6 +62,11 @@ class Settings:
     box_note: bool = False
     shuffle_seed: int | None = None
     swap: bool = False
+    frames: int | None = None
+    fps: float | None = None
+    frame_size: tuple[int, int] | None = None
+    video_form: Form | None = None
+    video_timeout: float = 60.0
     max_new_tokens: int | None = None
     judge_url: str | None = None
     judge_model: str | None = None
@@ -128,6 +139,23 @@ def _address(value: Any) -> str:
     return address
 
 
+def _positive(value: Any) -> float:
+    try:
+        number = float(value) if isinstance(value, (int, float, str)) and not isinstance(value, bool) else 0.0
+    except ValueError:
+        number = 0.0
+    if not 0 < number < math.inf:
+        raise ValueError("a number above 0")
+    return number
+
+
+def _size(value: Any) -> tuple[int, int]:
+    match = re.fullmatch(r"\s*([1-9]\d{0,4})\s*x\s*([1-9]\d{0,4})\s*", value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError("width x height in pixels, such as 448x448")
+    return int(match[1]), int(match[2])
+
+
 def _tables(value: Any) -> Mapping[str, Mapping[str, Any]]:
     if not isinstance(value, Mapping) or not all(isinstance(entry, Mapping) for entry in value.values()):
         raise ValueError(f"tables [box_families.NAME] in {FILE_NAME}")
@@ -144,6 +172,11 @@ _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "box_note": _switch,
     "shuffle_seed": _whole(0),
     "swap": _switch,
+    "frames": _whole(1),
+    "fps": _positive,
+    "frame_size": _size,
+    "video_form": _one_of(*FORMS),
+    "video_timeout": _positive,
     "max_new_tokens": _whole(1),
     "judge_url": _address,
     "judge_model": _text,
@@ -163,12 +196,20 @@ def load_settings(
     """
     environment = os.environ if environment is None else environment
     values: dict[str, Any] = {}
-    for name, value, origin in [*_from_file(folder or Path.cwd()), *_from_environment(environment)]:
-        values[name] = _converted(name, value, origin)
-    settings = replace(Settings(), **{**values, **(own or {})})
+    for source in (_from_file(folder or Path.cwd()), _from_environment(environment)):
+        values = _over(values, {name: _converted(name, value, origin) for name, value, origin in source})
+    settings = replace(Settings(), **_over(values, own or {}))
     if (settings.judge_url is None) != (settings.judge_model is None):
         raise SettingError("judge_url and judge_model go together: set both, or neither")
     return settings
+
+
+def _over(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of two sources, the upper one winning; frames and fps are one choice."""
+    if "frames" in upper and "fps" in upper:
+        raise SettingError("frames and fps are two ways to say how many frames are taken: set one of them")
+    chosen = {"frames", "fps"} if {"frames", "fps"} & set(upper) else set()
+    return {**{name: value for name, value in lower.items() if name not in chosen}, **upper}
 
 
 def _from_environment(environment: Mapping[str, str]) -> list[tuple[str, Any, str]]:

@@ -64,12 +64,13 @@ class Task:
 
 @dataclass(frozen=True)
 class Table:
-    """A table ready to print: its title, its head, its rows, and notes below it."""
+    """A table ready to print: its title, its head, its rows, notes below it, and tables that break it down further."""
 
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
+    further: tuple[Table, ...] = ()
 
     def markdown(self) -> str:
         widths = [max(len(row[i]) for row in (self.head, *self.rows)) for i in range(len(self.head))]
@@ -79,7 +80,16 @@ class Table:
         ]
         rule = " | ".join("-" * width for width in widths)
         body = [f"| {line} |" for line in (lines[0], rule, *lines[1:])]
-        return "\n".join([f"**{self.title}**", "", *body, *([""] if self.notes else []), *self.notes])
+        own = "\n".join([f"**{self.title}**", "", *body, *([""] if self.notes else []), *self.notes])
+        return "\n\n".join([own, *(table.markdown() for table in self.further)])
+
+
+def _none(row: Mapping[str, Any], sizes: Mapping[str, tuple[int, int]], file: str) -> Sequence[Problem]:
+    return ()
+
+
+def _no_metric(question: Question, reply: str) -> Mapping[str, float]:
+    return {}
 
 
 @dataclass(frozen=True)
@@ -88,12 +98,14 @@ class Benchmark:
 
     version: of the protocol; raised whenever what is measured changes. max_new_tokens: the task's own limit.
     tasks: all of them. groups: lmms-eval group -> task names; a VLMEvalKit data set of that name joins them.
-    image_columns: columns of a row that hold pixels. question(row, setting, settings, model) makes the Question; row
-    may lack the image columns. problems(row, file) gives the faults of a row without decoding pixels,
-    pixel_problems(row, sizes, file) those of its images, given their sizes by column.
+    question(row, setting, settings, model) makes the Question; row may lack the image columns, and its video columns
+    hold whole paths. problems(row, file) gives the faults of a row without decoding media.
+    image_columns: columns of a row that hold pixels. video_columns: those that name a video, relative to the data set.
+    pixel_problems(row, sizes, file) gives the faults of a row's images, given their sizes by column.
     metrics(question, reply) gives further scores in [0, 1] beside `acc`. table(scored, title, expected) is the
     paper's table, expected being the complete number of questions by setting.
-    policies: image-blind ways to answer, name -> (question) -> letters.
+    policies: image-blind ways to answer, name -> (question) -> letters. pooled: the mean over several settings is one
+    over all their questions, not one over the settings.
     """
 
     name: str
@@ -102,13 +114,15 @@ class Benchmark:
     max_new_tokens: int
     tasks: tuple[Task, ...]
     groups: Mapping[str, tuple[str, ...]]
-    image_columns: tuple[str, ...]
     question: Callable[[Mapping[str, Any], Setting, Settings, str | None], Question]
     problems: Callable[[Mapping[str, Any], str], Sequence[Problem]]
-    pixel_problems: Callable[[Mapping[str, Any], Mapping[str, tuple[int, int]], str], Sequence[Problem]]
-    metrics: Callable[[Question, str], Mapping[str, float]]
     table: Callable[[Sequence[Scored], str, Mapping[str, int]], Table]
+    image_columns: tuple[str, ...] = ()
+    video_columns: tuple[str, ...] = ()
+    pixel_problems: Callable[[Mapping[str, Any], Mapping[str, tuple[int, int]], str], Sequence[Problem]] = _none
+    metrics: Callable[[Question, str], Mapping[str, float]] = _no_metric
     policies: Mapping[str, Callable[[Question], Sequence[str]]] = field(default_factory=dict)
+    pooled: bool = False
 
 
 @cache

@@ -140,7 +140,7 @@ def test_a_report_prints_one_table_for_each_run_and_family(
     out = capsys.readouterr().out
     titles = [line for line in out.splitlines() if line.startswith("**")]
     assert titles == [
-        f"**M4Bench ({family}), {tmp_path / folder}**"
+        f"**M4Bench ({family}), {tmp_path / folder / 'x'}**"
         for folder in ("first", "second")
         for family in ("m4bench", "m4bench_swap")
     ]

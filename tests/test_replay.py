@@ -80,7 +80,8 @@ def test_a_folder_holds_one_file_for_each_setting(tmp_path: Path) -> None:
 @pytest.mark.parametrize("whole", [False, True])
 def test_every_name_of_a_setting_leads_to_it(tmp_path: Path, field: str, whole: bool) -> None:
     names = {task.name: task.settings[0] for task in tasks().values()}
-    names |= {setting.released_as: setting for setting in names.values()} | {s.name: s for s in names.values()}
+    names |= {setting.released_as: setting for setting in names.values() if setting.released_as}
+    names |= {setting.name: setting for setting in names.values()}
     for name, setting in names.items():
         row = {field: name, "id": f"{setting.name}/x/1" if whole else "x/1", "reply": "A"}
         (tmp_path / "x.jsonl").write_text(lines([row]))

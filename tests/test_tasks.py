@@ -189,14 +189,14 @@ def test_a_task_file_is_complete_with_what_it_includes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", GROUP_FILES)
-def test_a_group_file_lists_the_members_of_the_group_and_averages_them_unweighted(name: str) -> None:
+def test_a_group_file_lists_the_members_of_the_group_and_averages_them_as_the_benchmark_does(name: str) -> None:
     content = FILES[GROUP_FILES[name]]
     (benchmark,) = (entry for entry in benchmarks().values() if name in entry.groups)
     assert content["task"] == list(benchmark.groups[name])
     assert content["metadata"]["version"] == benchmark.version
     metrics = [entry["metric"] for entry in with_includes(TASK_FILES[content["task"][0]])["metric_list"]]
     assert [entry["metric"] for entry in content["aggregate_metric_list"]] == metrics
-    assert all(entry["weight_by_size"] is False for entry in content["aggregate_metric_list"])
+    assert {entry["weight_by_size"] for entry in content["aggregate_metric_list"]} == {benchmark.pooled}
 
 
 def every_function(value: Any) -> list[str]:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from spotdiff.errors import SettingError
 from spotdiff.evaluation import Evaluation
-from spotdiff.question import Question, Text
+from spotdiff.question import Part, Question, Text, Video
 from spotdiff.tasks import vlmeval_tasks
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
-_CHANGE_NO_QUESTION = {"data", "media_cache", "max_new_tokens", "judge_url", "judge_model"}
+_CHANGE_NO_QUESTION = {"data", "media_cache", "max_new_tokens", "judge_url", "judge_model", "video_timeout"}
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,19 @@ def index_of(question: Question, evaluation: Evaluation) -> str:
     VLMEvalKit joins predictions of earlier runs to questions by index alone, also without `--reuse`. With the digest in
     it a question that is put differently (other settings, another version) is asked again.
     """
-    texts = [part.text if isinstance(part, Text) else None for part in question.parts]
+    told = [_told(part) for part in question.parts]
     settings = evaluation.settings
     shaping = {field.name: getattr(settings, field.name) for field in fields(settings)}
     shaping = {name: value for name, value in shaping.items() if name not in _CHANGE_NO_QUESTION}
-    asked = json.dumps([evaluation.benchmark.version, texts, shaping], sort_keys=True, default=str)
+    asked = json.dumps([evaluation.benchmark.version, told, shaping], sort_keys=True, default=str)
     return f"{question.id}@{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
+
+
+def _told(part: Part) -> str | None:
+    """What tells a part from another one without opening it; where a file lies does not matter."""
+    if isinstance(part, Text):
+        return part.text
+    return f"{part.sampling} {part.as_images}" if isinstance(part, Video) else None
 
 
 def _questions(evaluation: Evaluation, rows: Dataset) -> Iterator[Question]:

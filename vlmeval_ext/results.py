@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from math import fsum
 from pathlib import Path
 from statistics import fmean
 
@@ -37,15 +38,18 @@ def score(loaded: Loaded, asked: Sequence[str], predictions: Path, models: Seque
     write_whole(predictions.with_name(f"{predictions.stem}_scored.jsonl"), "\n".join([*records, ""]))
     write_whole(predictions.with_name(f"{predictions.stem}_table.md"), f"{table}\n\n{json.dumps(told, default=str)}\n")
     print(f"\n{table}\n", flush=True)
-    return figures(by_setting, expected)
+    return figures(by_setting, expected, pooled=evaluation.benchmark.pooled)
 
 
-def figures(by_setting: Mapping[str, Sequence[Scored]], expected: Mapping[str, int]) -> dict[str, float]:
+def figures(
+    by_setting: Mapping[str, Sequence[Scored]], expected: Mapping[str, int], *, pooled: bool = False
+) -> dict[str, float]:
     """What VLMEvalKit stores: shares between 0 and 1, as in our lmms-eval tasks, and counts.
 
-    `acc` (and every further metric, `parsed`, `chance`) is the unweighted mean over the settings, left out unless all
-    of them were asked; `<setting>/acc` is that of one setting, where there are several. `coverage` is the share of the
-    complete task's questions that was asked; `outcome/<name>` counts replies.
+    `acc` (and every further metric, `parsed`, `chance`) is the unweighted mean over the settings, or where `pooled` the
+    mean over all their questions, left out unless all of them were asked; `<setting>/acc` is that of one setting,
+    where there are several. `coverage` is the share of the complete task's questions that was asked; `outcome/<name>`
+    counts replies.
 
     by_setting: the scored answers of the settings that were asked. expected: complete number of questions by setting.
     """
@@ -53,12 +57,17 @@ def figures(by_setting: Mapping[str, Sequence[Scored]], expected: Mapping[str, i
     found: dict[str, float] = {}
     if shares and set(shares) == set(expected):
         names = dict.fromkeys(name for entry in shares.values() for name in entry)
-        found |= {name: fmean(entry[name] for entry in shares.values()) for name in names}
+        sizes = [len(rows) if pooled else 1 for rows in by_setting.values()]
+        found |= {name: _weighted([entry[name] for entry in shares.values()], sizes) for name in names}
     if len(expected) > 1:
         found |= {f"{setting}/{name}": value for setting, entry in shares.items() for name, value in entry.items()}
     rows = [row for entry in by_setting.values() for row in entry]
     found |= {"questions": len(rows), "coverage": len(rows) / sum(expected.values())}
     return found | {f"outcome/{name}": count for name, count in outcomes(rows).items() if count}
+
+
+def _weighted(values: Sequence[float], weights: Sequence[int]) -> float:
+    return fsum(value * weight for value, weight in zip(values, weights, strict=True)) / sum(weights)
 
 
 def _shares(rows: Sequence[Scored]) -> dict[str, float]:

@@ -11,7 +11,7 @@ from lmms_eval_tasks.adapter import question_of, reported
 from spotdiff.baselines import answer_with
 from spotdiff.question import Question
 from spotdiff.replay import load_replies
-from spotdiff.tasks import task
+from spotdiff.tasks import benchmarks, task
 
 
 class _Answering(lmms):  # type: ignore[misc]
@@ -26,8 +26,10 @@ class _Answering(lmms):  # type: ignore[misc]
         _, _, _, doc_id, name, split = request.args
         # Whole rows are not read: the image columns of a large data set would be fetched for nothing.
         rows = self.task_dict[name][split]
-        columns = [column for column in rows.column_names if not column.startswith("image_") or column == "image_sizes"]
-        return name, question_of(rows.select_columns(columns)[doc_id])
+        pixels = benchmarks()[task(name).benchmark].image_columns
+        return name, question_of(
+            rows.remove_columns([column for column in pixels if column in rows.column_names])[doc_id]
+        )
 
     def _answers(self, asked: list[tuple[str, Question]]) -> list[str]:
         raise NotImplementedError

@@ -6,7 +6,8 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,15 +19,20 @@ from spotdiff.media.images import open_image
 if TYPE_CHECKING:
     from datasets import Dataset
 
+    from spotdiff.settings import Settings
     from spotdiff.tasks import Benchmark
 
 
 @dataclass(frozen=True)
 class MediaSummary:
-    """How much media a set of rows holds: number of images, and their size as stored, in bytes."""
+    """How much media a set of rows holds: number of images or videos, and their size as stored, in bytes.
+
+    frames: of a single video.
+    """
 
     images: int
     stored_bytes: int
+    frames: int = 0
 
 
 def check_rows(benchmark: Benchmark, rows: Dataset, file: str) -> list[Problem]:
@@ -69,6 +75,41 @@ def check_media(benchmark: Benchmark, rows: Dataset, file: str, stamp: Stamp) ->
     if not found:
         stamp.write(summary)
     return summary, found
+
+
+def check_videos(videos: Mapping[Path, str], settings: Settings) -> tuple[dict[Path, MediaSummary], list[Problem]]:
+    """Decode every video, once and to its end, unless it was found whole before and is unchanged.
+
+    videos: path -> a question that shows it, named in faults. Each video is decoded in a process of its own, several at
+    a time, and counts as broken after `settings.video_timeout` seconds.
+    """
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        outcomes = dict(zip(videos, pool.map(lambda path: _checked_video(path, settings), videos), strict=True))
+    found = [
+        Problem(str(path), videos[path], "video", outcome, "Fetch the file again")
+        for path, outcome in outcomes.items()
+        if isinstance(outcome, str)
+    ]
+    return {path: outcome for path, outcome in outcomes.items() if isinstance(outcome, MediaSummary)}, found
+
+
+def _checked_video(path: Path, settings: Settings) -> MediaSummary | str:
+    """What a video holds, or what is wrong with it."""
+    if not path.is_file():
+        return "there is no such file"
+    stamp = Stamp(settings.media_cache / "checked", [path])
+    known = stamp.read()
+    if known is not None:
+        return known
+    from spotdiff.media.video import verify
+
+    try:
+        info = verify(path, settings.video_timeout)
+    except DataError as error:
+        return str(error).removeprefix(f"{path}: ")
+    summary = MediaSummary(1, path.stat().st_size, info.frames)
+    stamp.write(summary)
+    return summary
 
 
 def _decoded_size(

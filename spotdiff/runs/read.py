@@ -28,19 +28,20 @@ class Run:
 
     def tables(self) -> list[Table]:
         """The paper's table of each family of tasks that the run holds."""
-        return [
-            benchmark.table(rows, f"{benchmark.title} ({family}), {self.name}", self.expected[family])
-            for family, rows in self.scored.items()
-            for benchmark in benchmarks().values()
-            if family in benchmark.groups
-        ]
+        found = []
+        for family, rows in self.scored.items():
+            benchmark = benchmarks()[task(family).benchmark]
+            found.append(benchmark.table(rows, f"{benchmark.title} ({family}), {self.name}", self.expected[family]))
+        return found
 
 
 def read_runs(path: Path) -> list[Run]:
     """The runs whose logs lie below a folder, by path. Raises SpotdiffError when there is none, or a broken log."""
     if not path.exists():
         raise SpotdiffError(f"There is no folder {path}")
-    files = sorted({*path.rglob("*samples_*.jsonl"), *path.rglob("*_scored.jsonl")}) if path.is_dir() else [path]
+    found = {*path.rglob("*samples_*.jsonl"), *path.rglob("*_scored.jsonl")} if path.is_dir() else {path}
+    # VLMEvalKit links the files of a run from the folder above it.
+    files = sorted(file for file in found if not file.is_symlink() or not path.is_dir())
     by_run: dict[str, list[Path]] = {}
     for file in files:
         by_run.setdefault(_run_name(file), []).append(file)
@@ -53,9 +54,9 @@ def read_runs(path: Path) -> list[Run]:
 
 
 def _run_name(file: Path) -> str:
-    """lmms-eval writes each run under a time stamp of its own, VLMEvalKit each into a folder of its own."""
+    """lmms-eval writes each run under a time stamp of its own; VLMEvalKit each data set into a file of its own."""
     stamp, mark, _ = file.name.partition("_samples_")
-    return str(file.parent / stamp) if mark else str(file.parent)
+    return str(file.parent / (stamp if mark else file.stem.removesuffix("_scored")))
 
 
 def _read(name: str, files: list[Path]) -> Run:
@@ -79,7 +80,8 @@ def _read(name: str, files: list[Path]) -> Run:
 
 def _family(asked: Task) -> str:
     groups = benchmarks()[asked.benchmark].groups
-    return next(group for group, members in groups.items() if asked.name == group or asked.name in members)
+    families = (group for group, members in groups.items() if asked.name == group or asked.name in members)
+    return next(families, asked.name)
 
 
 def _records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -1,14 +1,15 @@
-"""An OpenAI-compatible HTTP server that answers M4Bench's questions by looking at the pixels it receives.
+"""An OpenAI-compatible HTTP server that answers a benchmark's questions by looking at the pixels it receives.
 
 It knows no data set: what it answers rests on the text and the images of the request alone, so a right score shows that
 both arrived whole, in order, with boxes that fit. As a fixture:
 
-    with PixelServer(box_family="qwen3_vl") as server:
+    with PixelServer(box_family="qwen3_vl") as server:  # M4Bench; PixelServer(reader=VideoReader()) for M3-Verse
         ...  # ask server.url, then look at server.requests
 
 From a shell, until it is interrupted:
 
     python tests/e2e/pixel_server.py --port 0 --box-family qwen3_vl [--fault html | --fault 500:3]
+    python tests/e2e/pixel_server.py --reader videos
 """
 
 from __future__ import annotations
@@ -20,14 +21,15 @@ import io
 import json
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from PIL import Image, UnidentifiedImageError
 from pixel_reader import Reader
+from video_reader import VideoReader
 
 from spotdiff.benchmarks.m4bench.boxes import FAMILIES
 from spotdiff.media.images import pixel_digest
@@ -105,6 +107,22 @@ class Request:
         return json.loads(self.body)
 
 
+class PartsReader(Protocol):
+    """Replies to the user's texts and images, which come in the order of the request. Threads share it."""
+
+    def answer_parts(self, parts: Sequence[str | Image.Image]) -> str: ...
+
+
+class _PictureReader:
+    """M4Bench's reader, to which the order of texts and images among each other says nothing."""
+
+    def __init__(self, box_family: str) -> None:
+        self._reader = Reader(FAMILIES[box_family])
+
+    def answer_parts(self, parts: Sequence[str | Image.Image]) -> str:
+        return self._reader.answer(_text(parts), _images(parts))
+
+
 class BadRequest(Exception):
     """A request that a real server would refuse with status 400."""
 
@@ -113,11 +131,17 @@ class PixelServer:
     """The server, in a thread of its own; use it as a context manager.
 
     box_family: name in `spotdiff.benchmarks.m4bench.boxes.FAMILIES`, the format that boxes are read in.
-    port: 0 takes a free one. fault: which requests go wrong, and how.
+    port: 0 takes a free one. fault: which requests go wrong, and how. reader: answers in place of M4Bench's reader.
     """
 
-    def __init__(self, box_family: str = "qwen3_vl", port: int = 0, fault: FaultPlan | None = None) -> None:
-        self._reader = Reader(FAMILIES[box_family])
+    def __init__(
+        self,
+        box_family: str = "qwen3_vl",
+        port: int = 0,
+        fault: FaultPlan | None = None,
+        reader: PartsReader | None = None,
+    ) -> None:
+        self._reader = reader or _PictureReader(box_family)
         self._fault = fault
         self._lock = threading.Lock()
         self._arrived = 0
@@ -164,21 +188,21 @@ class PixelServer:
         with self._lock:
             number = self._arrived
             self._arrived += 1
-        text, images = _received(body)
+        parts = _received(body)
         fault = self._fault(number) if self._fault else None
         outcome = fault or Fault()
         if not outcome.drop and outcome.body is None and outcome.content is None:
-            outcome = replace(outcome, content=self._reader.answer(text, images))
+            outcome = replace(outcome, content=self._reader.answer_parts(parts))
+        text, images = _text(parts), _images(parts)
         digests, sizes = tuple(pixel_digest(image) for image in images), tuple(image.size for image in images)
         with self._lock:
             self._requests.append(Request(number, text, digests, sizes, body, outcome.content))
         return outcome
 
 
-def _received(body: bytes) -> tuple[str, list[Image.Image]]:
-    """Text and images of the user's messages, in order."""
-    texts: list[str] = []
-    images: list[Image.Image] = []
+def _received(body: bytes) -> list[str | Image.Image]:
+    """Texts and images of the user's messages, in order."""
+    received: list[str | Image.Image] = []
     try:
         for message in json.loads(body)["messages"]:
             if message["role"] != "user":
@@ -187,14 +211,22 @@ def _received(body: bytes) -> tuple[str, list[Image.Image]]:
             parts: list[dict[str, Any]] = [{"type": "text", "text": content}] if isinstance(content, str) else content
             for part in parts:
                 if part["type"] == "text":
-                    texts.append(part["text"])
+                    received.append(part["text"])
                 elif part["type"] == "image_url":
-                    images.append(_decoded(part["image_url"]["url"]))
+                    received.append(_decoded(part["image_url"]["url"]))
                 else:
                     raise BadRequest(f"content of type {part['type']!r}")
     except (ValueError, KeyError, TypeError) as error:
         raise BadRequest(f"not a chat request: {error!r}") from error
-    return "\n".join(texts), images
+    return received
+
+
+def _text(parts: Sequence[str | Image.Image]) -> str:
+    return "\n".join(part for part in parts if isinstance(part, str))
+
+
+def _images(parts: Sequence[str | Image.Image]) -> list[Image.Image]:
+    return [part for part in parts if not isinstance(part, str)]
 
 
 def _decoded(url: str) -> Image.Image:
@@ -280,14 +312,16 @@ def _plan(text: str) -> FaultPlan:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Answers M4Bench's questions by looking at the pixels it receives.")
+    parser = argparse.ArgumentParser(description="Answers questions by looking at the pixels it receives.")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one; the address is printed")
+    parser.add_argument("--reader", choices=["pictures", "videos"], default="pictures", help="M4Bench's or M3-Verse's")
     parser.add_argument("--box-family", choices=sorted(FAMILIES), default="qwen3_vl")
     parser.add_argument(
         "--fault", type=_plan, metavar="NAME[:COUNT]", help=f"{', '.join(FAULTS)}; for the first COUNT requests, or all"
     )
     arguments = parser.parse_args()
-    server = PixelServer(arguments.box_family, arguments.port, arguments.fault).start()
+    reader = VideoReader() if arguments.reader == "videos" else None
+    server = PixelServer(arguments.box_family, arguments.port, arguments.fault, reader).start()
     print(server.url, flush=True)
     try:
         server.wait()

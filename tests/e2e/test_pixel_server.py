@@ -159,7 +159,11 @@ def test_boxes_are_read_in_the_format_that_the_server_was_told(name: str, family
         assert all(right(told, name, family=family))
 
 
-@pytest.mark.parametrize("family", [family for family in FAMILIES if family != FAMILY])
+NEAR_1000 = "qwen2_5_vl_vlmevalkit"
+"""Enlarges images as small as these to about 1,000 pixels a side, so that its boxes are nearly those of Qwen3-VL."""
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family not in (FAMILY, NEAR_1000)])
 @pytest.mark.parametrize("name", BOXED)
 def test_boxes_in_the_format_of_another_family_fail(server: PixelServer, name: str, family: str) -> None:
     assert not any(right(server, name, family=family))

@@ -21,16 +21,21 @@ CANNOT_TELL = "I cannot tell."
 NONE_LISTED = "No correct option is listed."
 
 _SAME_TINT = 30
-_ROOM_OF = {"fridge": "kitchen", "bed": "bedroom", "bathtub": "bathroom", "sofa": "living room"}
+_ROOM_OF = {"fridge": "kitchen", "counter": "kitchen", "bed": "bedroom", "bathtub": "bathroom", "sofa": "living room"}
 _ROOMS = ("kitchen", "living room", "bedroom", "bathroom", "study")
 _KINDS = (
-    "ball", "cup", "vase", "cushion", "star", "hat", "kite", "box", "book", "floor lamp", "ceiling lamp", "TV", "fridge",
+    "ball", "cup", "vase", "cushion", "star", "hat", "box", "book", "floor lamp", "ceiling lamp", "TV",
+    "fridge",
 )  # fmt: skip
+_DEVICES = ("floor lamp", "ceiling lamp", "TV")
 _PLACES = ("counter", "sofa", "bed", "table", "shelf", FLOOR)
 _COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
-_FIRST_VIDEO = re.compile(r"\b(first|before)\b", re.IGNORECASE)
-_SECOND_VIDEO = re.compile(r"\b(second|after)\b", re.IGNORECASE)
+_NAMES_OF_VIDEOS = (
+    re.compile(r"\b(?:(first)|(second)) video", re.IGNORECASE),
+    re.compile(r"\b(?:(first|before)|(second|after))\b", re.IGNORECASE),
+)
+"""Where the first of these names none, the second counts."""
 
 _ONE = (
     "{letters}",
@@ -161,11 +166,12 @@ class Seen:
         return bool(self.sightings(named))
 
     def place(self, named: Named) -> Place:
-        """Where a thing is; a thing that is cut off at its furniture's edge is passed over."""
+        """Where a thing is. Where furniture is cut off by the frame's edge, the thing seems to be on the floor."""
         things = self.sightings(named)
         if not things:
             raise CannotTell(f"no {named.colour} {named.kind} is seen")
-        return Place(_most([thing.on for thing in things]), _only(self.room_at(thing.wall) for thing in things))
+        furniture = {thing.on for thing in things} - {FLOOR}
+        return Place(_only(furniture or {FLOOR}), _only(self.room_at(thing.wall) for thing in things))
 
     def things_at(self, place: Place) -> list[Named]:
         """What stands in a place."""
@@ -228,10 +234,6 @@ class VideoReader:
     def __init__(self) -> None:
         self._views: dict[str, View | None] = {}
 
-    def answer(self, text: str, images: Sequence[Image.Image]) -> str:
-        """The reply to a prompt whose images all come before its text: no telling which video they belong to."""
-        return self.answer_parts([*images, text])
-
     def answer_parts(self, parts: Sequence[Part]) -> str:
         """The reply to a prompt; `CANNOT_TELL` where question, frames and their labels do not fit together.
 
@@ -240,7 +242,7 @@ class VideoReader:
         text = "\n".join(part for part in parts if isinstance(part, str))
         try:
             asked = _taken_apart(text)
-            letters = _chosen(asked, self._videos(parts))
+            letters = _chosen(asked, _truths(asked, self._videos(parts)))
         except CannotTell:
             return CANNOT_TELL
         choice = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
@@ -248,6 +250,12 @@ class VideoReader:
             return _ONE[choice % len(_ONE)].format(letters=letters[0], text=asked.options[letters[0]])
         wording, between = _SEVERAL[choice % len(_SEVERAL)]
         return wording.format(letters=between.join(letters))
+
+    def possible(self, parts: Sequence[Part]) -> list[str]:
+        """Letters of the options that what is seen does not rule out: the right ones where both videos are seen."""
+        asked = _taken_apart("\n".join(part for part in parts if isinstance(part, str)))
+        truths = _truths(asked, self._videos(parts))
+        return _open(asked, truths) if None in truths.values() else _chosen(asked, truths)
 
     def _videos(self, parts: Sequence[Part]) -> Videos:
         """Frames belong to the video that was named last before them."""
@@ -262,7 +270,10 @@ class VideoReader:
                 raise CannotTell("no room is seen")
             else:
                 frames[current].append(view)
-        return Videos(*(Seen(views) if views else None for views in frames.values()))
+        if any(views and not any(view.things for view in views) for views in frames.values()):
+            raise CannotTell("nothing but walls")
+        first, second = (Seen(views) if views else None for views in frames.values())
+        return Videos(first, second)
 
     def _view(self, image: Image.Image) -> View | None:
         """The same frame comes with many questions."""
@@ -274,13 +285,10 @@ class VideoReader:
 
 def _named_last(text: str) -> str:
     """Which video a text names last: first, second, or none."""
-    ends = {
-        name: max((match.end() for match in pattern.finditer(text)), default=-1)
-        for name, pattern in (("first", _FIRST_VIDEO), ("second", _SECOND_VIDEO))
-    }
-    if max(ends.values()) < 0:
-        return ""
-    return max(ends, key=lambda name: ends[name])
+    for names in _NAMES_OF_VIDEOS:
+        if found := list(names.finditer(text)):
+            return "first" if found[-1][1] else "second"
+    return ""
 
 
 def _taken_apart(text: str) -> Asked:
@@ -293,12 +301,20 @@ def _taken_apart(text: str) -> Asked:
     return Asked(match[1], options, "There are more than one correct option" in match[2])
 
 
-def _chosen(asked: Asked, videos: Videos) -> list[str]:
+def _truths(asked: Asked, videos: Videos) -> dict[str, Truth]:
+    """By letter, for the options that say something."""
     judge = _judge(asked, videos)
-    truths = {letter: judge(text) for letter, text in asked.options.items() if text != NONE_LISTED}
-    none_listed = [letter for letter, text in asked.options.items() if text == NONE_LISTED]
+    return {letter: judge(text) for letter, text in asked.options.items() if text != NONE_LISTED}
+
+
+def _open(asked: Asked, truths: Mapping[str, Truth]) -> list[str]:
+    return [letter for letter in asked.options if truths.get(letter) is not False]
+
+
+def _chosen(asked: Asked, truths: Mapping[str, Truth]) -> list[str]:
     if None in truths.values():
-        return [min(letter for letter in asked.options if truths.get(letter) is not False)]
+        return _open(asked, truths)[:1]
+    none_listed = [letter for letter, text in asked.options.items() if text == NONE_LISTED]
     right = [letter for letter, truth in truths.items() if truth] or none_listed
     if not right or (len(right) > 1 and not asked.several):
         raise CannotTell(f"{len(right)} options fit")
@@ -417,9 +433,22 @@ def _other_look(asked: Asked, videos: Videos, match: re.Match[str]) -> Judge:
     return lambda text: differs(Named.in_text(text))
 
 
+def _other_power(asked: Asked, videos: Videos, match: re.Match[str]) -> Judge:
+    """An option names all devices that are switched over, and no other."""
+
+    def switched(first: Seen, second: Seen) -> set[str]:
+        devices = (Named(kind, "") for kind in _DEVICES)
+        shown = [device for device in devices if first.shows(device) and second.shows(device)]
+        return {device.kind for device in shown if first.look(device) != second.look(device)}
+
+    return lambda text: _both(
+        videos, lambda first, second: switched(first, second) == {kind for kind in _DEVICES if kind in text}
+    )
+
+
 def _other_place(asked: Asked, videos: Videos, match: re.Match[str]) -> Judge:
     def differs(named: Named) -> Truth:
-        return _both(videos, lambda first, second: named.kind != "fridge" and first.place(named) != second.place(named))
+        return _both(videos, lambda first, second: first.place(named) != second.place(named))
 
     return lambda text: differs(Named.in_text(text))
 
@@ -524,7 +553,7 @@ _QUESTIONS: Mapping[str, Callable[[Asked, Videos, re.Match[str]], Judge]] = {
     rf"Which objects are observed in the (\w+) room visited {_IN}\?": _nth_objects,
     r"Which of the following objects are in another room .+\?": _other_room,
     r"Which of the following objects had any attribute changes .+\?": _other_look,
-    r"Which device has another power state .+\?": _other_look,
+    r"Which devices have another power state .+\?": _other_power,
     r"Which object has another openness state .+\?": _other_look,
     r"In the .+, which object changed position .+\?": _other_place,
     rf"Which objects are observed {_IN} in the room that was visited (\w+) {_IN}\?": _objects_in_room_of_visit,

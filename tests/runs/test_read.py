@@ -72,16 +72,22 @@ def test_sample_logs_of_lmms_eval_are_one_run_for_each_time_stamp(tmp_path: Path
         assert run.expected == {"m4bench": {"state_invariance": 219, "state_comparison": 219}}
 
 
-def test_scored_answers_of_vlmevalkit_are_one_run_for_each_folder(tmp_path: Path) -> None:
+def test_scored_answers_of_vlmevalkit_are_one_run_for_each_data_set(tmp_path: Path) -> None:
     for model in ("a", "b"):
         write(
             tmp_path / model / "T20260101" / "x_scored.jsonl",
             [record(task="M4Bench"), record(number=2, task="M4Bench")],
         )
-    assert names(tmp_path) == ["a/T20260101", "b/T20260101"]
+    assert names(tmp_path) == ["a/T20260101/x", "b/T20260101/x"]
     assert [ids(run.scored["m4bench"]) for run in read_runs(tmp_path)] == [
         ["state_invariance/1", "state_invariance/2"]
     ] * 2
+
+
+def test_files_that_vlmevalkit_links_from_the_folder_above_count_once(tmp_path: Path) -> None:
+    file = write(tmp_path / "a" / "T20260101" / "x_scored.jsonl", [record(task="M4Bench")])
+    (tmp_path / "a" / "x_scored.jsonl").symlink_to(file)
+    assert names(tmp_path) == ["a/T20260101/x"]
 
 
 def test_a_single_file_is_a_run(tmp_path: Path) -> None:

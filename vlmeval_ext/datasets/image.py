@@ -1,4 +1,4 @@
-"""The one class of data set for every benchmark of still images."""
+"""The one class of data set for every benchmark, of images or of videos."""
 
 from __future__ import annotations
 
@@ -13,13 +13,18 @@ import pandas
 from vlmeval.dataset.image_base import ImageBaseDataset
 
 from spotdiff.errors import SpotdiffError
+from spotdiff.media.clips import link_by_digest
+from spotdiff.media.forms import Form
 from spotdiff.media.images import save_by_digest
-from spotdiff.question import Image, Question
+from spotdiff.question import Image, Question, Text
 from spotdiff.tasks import vlmeval_tasks
 from vlmeval_ext.invocation import Invocation, is_media_free
 from vlmeval_ext.loading import Loaded, load
 from vlmeval_ext.prompt import Prompt
 from vlmeval_ext.results import score
+
+_FORMS: tuple[Form, ...] = ("images", "path")
+"""VLMEvalKit has no way to hand over a list of frames. Images are what all its models take, in order."""
 
 
 class SpotdiffDataset(ImageBaseDataset):  # type: ignore[misc]
@@ -61,14 +66,18 @@ class SpotdiffDataset(ImageBaseDataset):  # type: ignore[misc]
         Raises DataError when an image cannot be decoded.
         """
         row = self.data.iloc[line] if isinstance(line, int) else line
-        question = self._loaded.question(row["index"])
-        folder = self._loaded.evaluation.settings.media_cache / "vlmeval"
+        question, evaluation = self._loaded.question(row["index"]), self._loaded.evaluation
+        folder = evaluation.settings.media_cache
         messages: list[dict[str, str]] = []
-        for part in question.parts:
-            if not isinstance(part, Image):
+        for part in question.parts if self._media_free else evaluation.shown(question, _FORMS):
+            if isinstance(part, Text):
                 messages.append({"type": "text", "value": Prompt(_no_file_name(part.text), question)})
-            elif not self._media_free:
-                messages.append({"type": "image", "value": str(save_by_digest(part.open(), folder))})
+            elif self._media_free:
+                continue
+            elif isinstance(part, Image):
+                messages.append({"type": "image", "value": str(save_by_digest(part.open(), folder / "vlmeval"))})
+            else:
+                messages.append({"type": "video", "value": str(link_by_digest(part.path, folder / "videos"))})
         return messages
 
     def dump_image(self, line: Mapping[str, Any]) -> list[str]:

@@ -13,13 +13,13 @@ adds a family, or changes one, in `spotdiff.toml`:
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from string import Formatter
 from typing import Any
 
 from spotdiff.errors import SettingError
+from spotdiff.names import normalised
 from spotdiff.question import Box
 
 
@@ -156,11 +156,6 @@ _WANTED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "min_pixels": _COUNT,
     "max_pixels": _COUNT,
 }
-
-
-def normalised(model: str) -> str:
-    """A model name in lower case with `_` for every run of other signs: `Qwen2.5-VL-7B` -> `qwen2_5_vl_7b`."""
-    return re.sub(r"[^a-z0-9]+", "_", model.lower()).strip("_")
 
 
 def family_of_model(model: str | None, table: Mapping[str, BoxFamily]) -> str | None:

@@ -11,15 +11,13 @@ from spotdiff.benchmarks.m4bench.release import release_letter
 from spotdiff.benchmarks.m4bench.schema import BOX_MARK, IMAGE_COLUMNS, TEXT_COLUMNS
 from spotdiff.errors import DataError, Problem, SettingError
 from spotdiff.media.images import draw_box, open_image, side_by_side
-from spotdiff.question import Box, Image, Option, Part, Question, Text, shuffled
+from spotdiff.question import LETTERS, Box, Image, Option, Part, Question, Text, shuffled
 from spotdiff.settings import Settings
 
 if TYPE_CHECKING:
     from PIL import Image as PILImage
 
     from spotdiff.tasks import Setting
-
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 DRAWN_BOX = "the red box"
 """Stands for a box in the sentence of a drawn visual prompt. Ours: the release only writes boxes."""

@@ -17,12 +17,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from spotdiff.benchmarks.m4bench.protocol import LETTERS, problems
+from spotdiff.benchmarks.m4bench.protocol import problems
 from spotdiff.benchmarks.m4bench.schema import IMAGE_COLUMNS
 from spotdiff.benchmarks.m4bench.tables import SETTINGS
 from spotdiff.data.checks import raise_problems
 from spotdiff.errors import DataError, Problem
 from spotdiff.media.images import open_image
+from spotdiff.question import LETTERS
 from spotdiff.tasks import Setting
 
 NAMES = ("questions.jsonl", "questions.jsonl.gz")

@@ -1,0 +1,65 @@
+"""M3-Verse: two videos of one scene, before and after; single and multiple choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from spotdiff.benchmarks.m3verse.protocol import VARIANTS, problems, question
+from spotdiff.benchmarks.m3verse.schema import NO_CORRECT_OPTION, VIDEO_COLUMNS
+from spotdiff.benchmarks.m3verse.tables import table
+from spotdiff.errors import SettingError
+from spotdiff.question import Question
+from spotdiff.tasks import Benchmark, Setting, Task
+
+_PARTS = {"sim": ("Sim", 2932), "real": ("Real", 552), "mini": ("mini", 27)}
+
+_SAMPLINGS: Mapping[str, Mapping[str, Any]] = {
+    "200frame": {"frames": 200},
+    "60frame": {"frames": 60},
+    "1fps": {"fps": 1.0},
+    "2fps": {"fps": 2.0},
+}
+
+
+def _task(part: str, suffix: str, variant: str = "direct", own: Mapping[str, Any] | None = None) -> Task:
+    title, questions = _PARTS[part]
+    name = "_".join(filter(None, ("m3verse", part, suffix)))
+    data = "m3verse_mini" if part == "mini" else "m3verse"
+    setting = Setting(part, title, part, questions, {"variant": variant})
+    return Task(name, "m3verse", data, (setting,), own or {}, None if part == "mini" else questions)
+
+
+_SUFFIXES = {"" if variant == "direct" else variant: variant for variant in VARIANTS}
+
+_TASKS = (
+    *(_task(part, suffix, variant) for part in _PARTS for suffix, variant in _SUFFIXES.items()),
+    *(_task(part, suffix, own=own) for part in ("sim", "real") for suffix, own in _SAMPLINGS.items()),
+)
+
+
+def _group(suffix: str) -> tuple[str, ...]:
+    return tuple("_".join(filter(None, ("m3verse", part, suffix))) for part in ("sim", "real"))
+
+
+def _no_correct_option(asked: Question) -> Sequence[str]:
+    for option in asked.options:
+        if option.text == NO_CORRECT_OPTION:
+            return [option.letter]
+    raise SettingError(f"policy no_correct_option does not fit question {asked.id}: that option is not on offer")
+
+
+BENCHMARK = Benchmark(
+    name="m3verse",
+    title="M3-Verse",
+    version=1,
+    max_new_tokens=64,
+    tasks=_TASKS,
+    groups={"_".join(filter(None, ("m3verse", suffix))): _group(suffix) for suffix in (*_SUFFIXES, *_SAMPLINGS)},
+    question=question,
+    problems=problems,
+    table=table,
+    video_columns=VIDEO_COLUMNS,
+    policies={"no_correct_option": _no_correct_option},
+    pooled=True,
+)

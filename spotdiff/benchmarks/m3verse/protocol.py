@@ -1,0 +1,162 @@
+"""M3-Verse: a row and a setting become a question (Wei et al., Figs. 17 and 18, Appendix B.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from spotdiff.benchmarks.m3verse.schema import CAPABILITIES, INTER, INTRA, VIDEO_COLUMNS
+from spotdiff.errors import Problem
+from spotdiff.media.sampling import Sampling
+from spotdiff.names import normalised
+from spotdiff.question import LETTERS, Option, Part, Question, Text, Video
+from spotdiff.settings import Settings
+
+if TYPE_CHECKING:
+    from spotdiff.tasks import Setting
+
+INSTRUCTION = "Your task is to answer questions based on the provided videos and options."
+FIRST = "This is the first video: "
+SECOND = "This is the second video: "
+RETURN = (
+    "Return ONLY the letter(s) corresponding to the correct option(s) "
+    "(e.g., A, B, C, or A,C for multiple correct answers)"
+)
+ONE = "There is only one correct option for this question."
+SEVERAL = "There are more than one correct option for this question."
+
+STREAM = "Both videos are given in one stream."
+STREAM_FIRST = "The first video (before): "
+STREAM_SECOND = "The second video (after): "
+"""Ours: the paper says that text markers tell before from after in a joined stream, and prints none."""
+
+VARIANTS = ("direct", "blind", "single_stream", "before_only", "after_only", "swapped")
+
+FRAMES = 200
+FEW_FRAMES = 60
+FEW_FRAMES_MODELS = ("internvl3_5", "internvl_hf", "internvideo2_5", "videollama3")
+"""Families that the paper gives 60 frames a video. `internvl_hf` is how lmms-eval calls them."""
+
+SIZE = (448, 448)
+SIZE_OF_VIDEOLLAMA3 = (448, 336)
+"""Width and height. The paper writes 336 x 448, read here as height by width: its videos are wider than high."""
+
+
+def question(row: Mapping[str, Any], setting: Setting, settings: Settings, model: str | None) -> Question:
+    """The question of a row that `problems` found no fault in. No video is opened before its frames are asked for.
+
+    model: name of the model, which decides the number and size of frames unless they are set.
+    """
+    options = tuple(Option(letter, text) for letter, text in zip(LETTERS, row["options"], strict=False))
+    gold = tuple(option.letter for option in options if option.letter in row["answer"])
+    several = len(gold) > 1
+    listed = "\n".join(f"{option.letter}. {option.text}" for option in options)
+    asked = f"Question: {row['question']}\nOptions:\n{listed}\n{RETURN}\n{SEVERAL if several else ONE}"
+    variant = setting.options["variant"]
+    taken = sampling(settings, model)
+    before, after = (Video(Path(row[column]), taken, variant == "single_stream") for column in VIDEO_COLUMNS)
+    return Question(
+        id=f"{setting.name}/{row['id']}",
+        setting=setting.name,
+        parts=(
+            *_shown(variant, before, after),
+            Text(f"\n{asked}" if variant != "blind" else f"{INSTRUCTION}\n{asked}"),
+        ),
+        options=options,
+        gold=gold,
+        cluster=row["scene"],
+        several=several,
+        groups={
+            "setting": setting.name,
+            "state": row["state"],
+            "capability": tuple(row["capabilities"]),
+            "kind": "hallucination" if row["hallucination"] else "factual",
+            "choice": "several" if several else "one",
+            "subcategory": f"{row['state']} {row['subcategory']}",
+        },
+    )
+
+
+def _shown(variant: str, before: Video, after: Video) -> tuple[Part, ...]:
+    """All that comes before the question."""
+    if variant == "blind":
+        return ()
+    if variant == "before_only":
+        return (Text(f"{INSTRUCTION}\n{FIRST}"), before)
+    if variant == "after_only":
+        return (Text(f"{INSTRUCTION}\n{SECOND}"), after)
+    if variant == "single_stream":
+        return (Text(f"{INSTRUCTION}\n{STREAM}\n{STREAM_FIRST}"), before, Text(f"\n{STREAM_SECOND}"), after)
+    first, second = (after, before) if variant == "swapped" else (before, after)
+    return (Text(f"{INSTRUCTION}\n{FIRST}"), first, Text(f"\n{SECOND}"), second)
+
+
+def sampling(settings: Settings, model: str | None) -> Sampling:
+    """Which frames are taken of each video: as set, else as the paper takes them for the model's family."""
+    name = normalised(model or "")
+    size = settings.frame_size or (SIZE_OF_VIDEOLLAMA3 if name.startswith("videollama3") else SIZE)
+    if settings.fps is not None:
+        return Sampling(fps=settings.fps, size=size)
+    return Sampling(settings.frames or (FEW_FRAMES if name.startswith(FEW_FRAMES_MODELS) else FRAMES), size=size)
+
+
+def problems(row: Mapping[str, Any], file: str) -> list[Problem]:
+    """All faults of one row, videos aside."""
+    place = f"{row.get('id') or '?'} (scene {row.get('scene') or '?'})"
+    missing = [name for name in ("id", "scene", "question", *VIDEO_COLUMNS) if not isinstance(row.get(name), str)]
+    missing += [name for name in ("options", "answer", "capabilities") if not isinstance(row.get(name), list)]
+    if missing:
+        return [Problem(file, place, name, "is missing", "Prepare the data again") for name in missing]
+    return [
+        Problem(file, place, name, message, remedy)
+        for name, message, remedy in (
+            *_option_problems(row["options"]),
+            *_answer_problems(row["answer"], len(row["options"])),
+            *_kind_problems(row),
+            *_path_problems(row),
+        )
+    ]
+
+
+_Fault = tuple[str, str, str]
+
+
+def _option_problems(options: Sequence[str]) -> list[_Fault]:
+    if not 2 <= len(options) <= len(LETTERS):
+        return [("options", f"{len(options)} options", "A question needs 2 to 26")]
+    if any(not isinstance(option, str) or not option.strip() for option in options):
+        return [("options", "an option is empty", "Give every option a text")]
+    return []
+
+
+def _answer_problems(answer: Sequence[str], options: int) -> list[_Fault]:
+    if not answer:
+        return [("answer", "there is no right option", "Give one letter or more")]
+    beyond = [letter for letter in answer if letter not in list(LETTERS[:options])]
+    if beyond:
+        return [("answer", f"{', '.join(map(str, beyond))} is none of the {options} options", "Use letters from A on")]
+    return [("answer", "a letter appears twice", "Give each letter once")] if len(set(answer)) < len(answer) else []
+
+
+def _kind_problems(row: Mapping[str, Any]) -> list[_Fault]:
+    found = []
+    if row["state"] not in (INTRA, INTER):
+        found.append(("state", f"{row['state']!r} is unknown", f"Use {INTRA} or {INTER}"))
+    if not row["capabilities"]:
+        found.append(("capabilities", "there is none", f"Use one or more of: {', '.join(CAPABILITIES)}"))
+    unknown = [name for name in row["capabilities"] if name not in CAPABILITIES]
+    if unknown:
+        message = f"{', '.join(map(repr, unknown))} is unknown"
+        found.append(("capabilities", message, f"Use one or more of: {', '.join(CAPABILITIES)}"))
+    return found
+
+
+def _path_problems(row: Mapping[str, Any]) -> list[_Fault]:
+    """A video must lie in the data set's own folder."""
+    paths = {column: PurePosixPath(row[column]) for column in VIDEO_COLUMNS}
+    return [
+        (column, f"{path} leads out of the data set", "Name files relative to the data set's folder")
+        for column, path in paths.items()
+        if path.is_absolute() or ".." in path.parts or not path.name
+    ]
