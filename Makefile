@@ -1,6 +1,6 @@
 # make demo   scores two image-blind answers in both frameworks on the shipped questions, and prints the tables
 # make test   every test, in both frameworks
-# make quick  the tests that need no framework
+# make quick  the tests that need no framework and are not slow
 # make lint   ruff and mypy
 #
 # Each sets up what it needs. PYTHON chooses the interpreter, 3.10 to 3.12.
@@ -25,7 +25,7 @@ test: $(VENV)/.installed-dev lint
 	$(VENV)/bin/python -m pytest -n 2 --dist loadgroup
 
 quick: $(LIGHT)/.installed
-	$(LIGHT)/bin/python -m pytest -m "not framework and not e2e" -n 2
+	$(LIGHT)/bin/python -m pytest -m "not framework and not e2e and not slow" -n 2
 
 lint: $(VENV)/.installed-dev
 	$(VENV)/bin/ruff check .

@@ -6,10 +6,11 @@ Every task of every benchmark uses these functions; a YAML only names its docume
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
 
 from spotdiff.errors import SettingError, SpotdiffError
@@ -24,14 +25,22 @@ from spotdiff.tasks import task
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_loaded: dict[str, Evaluation] = {}
-"""The evaluation of each task that is loaded in this process, by task name. A document names its task."""
+LOAD_COLUMN = "load"
+"""Column of every document: which loading of its task it belongs to. One process may load a task several times, for
+another model or under other settings."""
 
-_totals: dict[str, dict[str, int]] = {}
-"""Complete number of questions of each loaded task, by setting."""
 
-_seen_whole: set[str] = set()
-"""Loaded tasks whose images were checked."""
+@dataclass
+class _Load:
+    """One loading of a task. totals: complete number of questions by setting. seen_whole: its media were checked."""
+
+    evaluation: Evaluation
+    totals: Mapping[str, int]
+    seen_whole: bool = False
+
+
+_loads: dict[int, _Load] = {}
+_numbers = itertools.count()
 
 
 _IMAGES_ONLY: tuple[Form, ...] = ("images",)
@@ -48,7 +57,7 @@ class ModelWords(dict[Any, Any]):
         return True
 
     def __getitem__(self, word: Any) -> dict[str, Any]:
-        return {"model": word if isinstance(word, str) else None}
+        return {"model": word if isinstance(word, str) or word is None else type(word).__name__}
 
     def __deepcopy__(self, memo: object) -> ModelWords:
         return self
@@ -86,45 +95,44 @@ def load_documents(name: str) -> Any:
     """The rows of a task, as a `datasets.Dataset`. Images are checked once the model is known, see `_attend`."""
     evaluation = Evaluation.of(task(name))
     rows = evaluation.rows()
-    _loaded[name] = evaluation
-    _seen_whole.discard(name)
-    _totals[name] = evaluation.expected(rows)
-    return rows
+    number = next(_numbers)
+    _loads[number] = _Load(evaluation, evaluation.expected(rows))
+    return rows.add_column(LOAD_COLUMN, [number] * len(rows))
 
 
 @reported
 def doc_to_text(doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> str:
     """The text of the prompt. lmms-eval calls it for document 0 as it loads a task: before anything is asked."""
-    _attend(doc[TASK_COLUMN], (lmms_eval_specific_kwargs or {}).get("model"))
+    _attend(_load_of(doc), (lmms_eval_specific_kwargs or {}).get("model"))
     return question_of(doc).prompt
 
 
-def _attend(name: str, model: str | None) -> None:
-    """Note the model's name and, unless the model looks at none, check the images once after loading."""
-    if _loaded[name].model != model:
-        _loaded[name] = replace(_loaded[name], model=model)
-    if model not in MEDIA_FREE_MODELS and name not in _seen_whole:
-        _loaded[name].check_media()
-        _seen_whole.add(name)
+def _attend(load: _Load, model: str | None) -> None:
+    """Note the model's name and, unless the model looks at none, check the media once after loading."""
+    if load.evaluation.model != model:
+        load.evaluation = replace(load.evaluation, model=model)
+    if model not in MEDIA_FREE_MODELS and not load.seen_whole:
+        load.evaluation.check_media()
+        load.seen_whole = True
 
 
 def question_of(doc: Mapping[str, Any]) -> Question:
     """The question of a document. Raises SpotdiffError for a document that is not ours."""
-    return _evaluation_of(doc).question(doc)
+    return _load_of(doc).evaluation.question(doc)
 
 
-def _evaluation_of(doc: Mapping[str, Any]) -> Evaluation:
-    name = doc.get(TASK_COLUMN)
-    if name not in _loaded:
+def _load_of(doc: Mapping[str, Any]) -> _Load:
+    load = _loads.get(doc.get(LOAD_COLUMN, -1))
+    if load is None:
         raise SpotdiffError("This model answers the tasks of spotdiff only; the document has another shape")
-    return _loaded[str(name)]
+    return load
 
 
 def doc_to_messages(
     doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
 ) -> list[dict[str, Any]]:
     """One user turn with all parts in order; media are decoded here. A new list each call: some models change it."""
-    evaluation = _evaluation_of(doc)
+    evaluation = _load_of(doc).evaluation
     content = [_content(part, evaluation) for part in evaluation.shown(evaluation.question(doc))]
     return [{"role": "user", "content": content}]
 
@@ -145,7 +153,7 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     Raises SettingError where there are videos, unless they are to be given as images: of two videos most such models
     drop the second or mix both.
     """
-    evaluation = _evaluation_of(doc)
+    evaluation = _load_of(doc).evaluation
     question = evaluation.question(doc)
     given_as_images = evaluation.settings.video_form == "images"
     if any(isinstance(part, Video) and not part.as_images for part in question.parts) and not given_as_images:
@@ -166,8 +174,9 @@ def process_results(doc: Mapping[str, Any], results: list[str]) -> dict[str, dic
     Pure, and it never raises: lmms-eval calls it in threads and retries what raises.
     """
     name = doc[TASK_COLUMN]
-    answer = _loaded[name].answer(question_of(doc), results[0])
-    record = to_record(answer, name, _totals[name][doc[SETTING_COLUMN]])
+    load = _load_of(doc)
+    answer = load.evaluation.answer(load.evaluation.question(doc), results[0])
+    record = to_record(answer, name, load.totals[doc[SETTING_COLUMN]])
     shared = {"cluster": record["cluster"]}
     return {
         "acc": record,
@@ -179,7 +188,7 @@ def process_results(doc: Mapping[str, Any], results: list[str]) -> dict[str, dic
             **shared,
         },
         "chance": {"score": answer.scored.chance, **shared},
-        "coverage": {"score": 1.0, "total": sum(_totals[name].values()), **shared},
+        "coverage": {"score": 1.0, "total": sum(load.totals.values()), **shared},
     }
 
 

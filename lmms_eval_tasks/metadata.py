@@ -1,4 +1,7 @@
-"""`!function lmms_eval_tasks.metadata.<benchmark>` in a YAML: what stands in the results beside the scores."""
+"""`!function lmms_eval_tasks.metadata.<task>` in a YAML: what stands in the results beside the scores.
+
+lmms-eval takes it into the key of its reply cache, so replies to other data or under other settings are not used again.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,25 @@ from typing import Any
 
 
 def __getattr__(name: str) -> dict[str, Any]:
-    from spotdiff.tasks import benchmarks
+    from spotdiff.tasks import tasks
 
-    if name not in benchmarks():
-        raise AttributeError(f"there is no benchmark {name}")
+    if name not in tasks():
+        raise AttributeError(f"there is no task {name}")
 
     from lmms_eval_tasks.adapter import reported
     from spotdiff import __version__
-    from spotdiff.settings import load_settings
+    from spotdiff.errors import DataError
+    from spotdiff.evaluation import Evaluation
 
+    evaluation = reported(Evaluation.of)(tasks()[name])
+    try:
+        data = evaluation.data_digest()
+    except DataError:
+        # The documents come next, and say what is missing.
+        data = None
     return {
-        "version": benchmarks()[name].version,
+        "version": evaluation.benchmark.version,
         "spotdiff": __version__,
-        "settings": reported(load_settings)().changed(),
+        "settings": evaluation.settings.changed(),
+        "data": data,
     }

@@ -40,8 +40,12 @@ def _parser() -> argparse.ArgumentParser:
     data = commands.add_parser("data", help="prepare data sets").add_subparsers(required=True, metavar="COMMAND")
     prepare = data.add_parser("prepare", help="turn a released data set into the form that the tasks read")
     prepare.add_argument("name", help="data set, such as m4bench")
-    prepare.add_argument("--from", dest="source", type=Path, required=True, metavar="DIR", help="folder of the release")
-    prepare.add_argument("--no-images", action="store_true", help="questions only: enough to score stored replies")
+    prepare.add_argument("--from", dest="source", type=Path, metavar="DIR", help="folder of the release")
+    prepare.add_argument(
+        "--no-images",
+        action="store_true",
+        help="questions only, without images and videos: enough to score stored replies",
+    )
     prepare.set_defaults(run=_prepare)
     where = data.add_parser("where", help="print the folder of a prepared data set")
     where.add_argument("name")

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spotdiff.answers import Reading, read_reply
-from spotdiff.data.store import locate
+from spotdiff.data.store import digest_of_ends, locate
 from spotdiff.errors import DataError, Problem
 from spotdiff.judge import Judge, Verdict
 from spotdiff.media.forms import FORMS, Form, form_for
 from spotdiff.question import Image, Part, Question, Video
 from spotdiff.scoring import Scored, chance, subset_score
 from spotdiff.settings import Settings, load_settings
-from spotdiff.tasks import Benchmark, Table, Task, benchmarks
+from spotdiff.tasks import Benchmark, Setting, Table, Task, benchmarks
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -75,14 +75,23 @@ class Evaluation:
         self._say(f"{len(joined)} questions; settings: {self._settings_in_force()}")
         return joined
 
-    def check_media(self) -> None:
+    def data_digest(self, settings: Sequence[Setting] = ()) -> str:
+        """Tells data sets apart by what they hold: 16 hex digits over the ends of the parquet files, which state the
+        sizes and bounds of all columns. Raises DataError when the data are not there."""
+        from spotdiff.data.store import parquet_files
+
+        folder = locate(self.task.data, self.settings)
+        names = dict.fromkeys(setting.config for setting in settings or self.task.settings)
+        return digest_of_ends([file for name in names for file in parquet_files(folder, name)])
+
+    def check_media(self, forms: Collection[Form] = FORMS) -> None:
         """Make sure that all media the questions show are there and whole. To be called before a model is asked.
 
-        Raises DataError with every fault that was found.
+        forms: those in which the framework can hand over a video. Raises DataError with every fault that was found.
         """
         from spotdiff.data.checks import raise_problems
 
-        problems = self._check_videos() if self.benchmark.video_columns else self._check_images()
+        problems = self._check_videos(forms) if self.benchmark.video_columns else self._check_images()
         raise_problems(problems, self.task.name)
 
     def _check_images(self) -> list[Problem]:
@@ -101,7 +110,7 @@ class Evaluation:
         self._say(f"{images} images, {stored / 1e6:.1f} MB as stored (as PNG in a request usually 1 to 4 times that)")
         return problems
 
-    def _check_videos(self) -> list[Problem]:
+    def _check_videos(self, forms: Collection[Form]) -> list[Problem]:
         from spotdiff.data.checks import check_videos
 
         shown: dict[Path, tuple[str, Video]] = {}
@@ -112,7 +121,7 @@ class Evaluation:
                 shown |= {part.path: (place, part) for part in asked.parts if isinstance(part, Video)}
         whole, problems = check_videos({path: place for path, (place, _) in shown.items()}, self.settings)
         stored = sum(summary.stored_bytes for summary in whole.values())
-        self._say(f"{len(whole)} videos, {stored / 1e6:.1f} MB as stored, given as {self.video_form()}")
+        self._say(f"{len(whole)} videos, {stored / 1e6:.1f} MB as stored, given as {self.video_form(forms)}")
         short = [path for path, summary in whole.items() if summary.frames < (shown[path][1].sampling.count or 0)]
         if short:
             self._say(f"{len(short)} of them have fewer frames than asked; each of their frames is given once")
@@ -168,6 +177,8 @@ class Evaluation:
             verdict = judge.verdict(reply or "", question.option_texts) if judge.wanted(reading) else None
             letters = verdict.letters if verdict is not None else reading.letters
             extra["acc_judged"] = subset_score(letters, question.gold)
+            extra["judged"] = float(verdict is not None)
+            extra["judge_failed"] = float(verdict is not None and bool(verdict.error))
         scored = Scored(
             id=question.id,
             score=subset_score(reading.letters, question.gold),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import time
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from spotdiff.settings import JUDGE_KEY, Settings
 
 TIMEOUT = 60.0
 TRIES = 3
+PAUSE = 1.0
+"""Seconds before the second try; twice as many before the third."""
 
 _INSTRUCTION = (
     "Below are the options of a multiple-choice question and a reply that somebody gave to it. "
@@ -89,6 +92,7 @@ def _complete(judge: Judge, prompt: str) -> str:
         except (OSError, http.client.HTTPException, json.JSONDecodeError):
             if attempt == TRIES - 1:
                 raise
+            time.sleep(PAUSE * 2**attempt)
     raise AssertionError("unreachable: the last try returns or raises")
 
 

@@ -11,12 +11,13 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from spotdiff.errors import ReplyFileError
+from spotdiff.question import Question
 from spotdiff.tasks import benchmarks
 
 _SUFFIXES = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
@@ -26,10 +27,26 @@ _REPLY_FIELDS = ("reply", "prediction", "resps", "filtered_resps")
 
 @dataclass(frozen=True)
 class Replies:
-    """Replies by question id (`<setting>/<id of the row>`), and the path they came from."""
+    """Replies by question id (`<setting>/<id of the row>`), and the path they came from.
+
+    gold: by question id, the right letters at the time, where the file tells.
+    """
 
     path: Path
     by_id: Mapping[str, str]
+    gold: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def check(self, questions: Iterable[Question]) -> None:
+        """Make sure that these replies answer these questions. Raises ReplyFileError, see `require`, also where the
+        right letters were others: then the options stood in another order."""
+        asked = list(questions)
+        self.require(question.id for question in asked)
+        moved = [question.id for question in asked if self.gold.get(question.id, question.gold) != question.gold]
+        if moved:
+            raise ReplyFileError(
+                f"{self.path}: {len(moved)} replies were given to options in another order, such as {moved[0]}. "
+                "Set SPOTDIFF_SHUFFLE_SEED as it was set then"
+            )
 
     def require(self, ids: Iterable[str]) -> None:
         """Raise ReplyFileError naming every id that has no reply."""
@@ -58,15 +75,18 @@ def load_replies(path: str | Path, model: str | None = None) -> Replies:
     if model is None and len(models) > 1:
         raise ReplyFileError(f"{path} holds replies of several models: {', '.join(models)}. Name one: model=...")
     found: dict[str, str] = {}
+    gold: dict[str, tuple[str, ...]] = {}
     for place, row in rows:
         if model is not None and "model" in row and row["model"] != model:
             continue
         name, reply = _id_of(place, row), _reply_of(place, row)
         if found.setdefault(name, reply) != reply:
             raise ReplyFileError(f"{place}: question {name} has two different replies. Keep one")
+        if isinstance(row.get("acc"), Mapping) and isinstance(row["acc"].get("gold"), list):
+            gold[name] = tuple(map(str, row["acc"]["gold"]))
     if not found:
         raise ReplyFileError(f"{path} holds no replies")
-    return Replies(path, found)
+    return Replies(path, found, gold)
 
 
 def _files(path: Path) -> list[Path]:

@@ -625,6 +625,197 @@ def test_an_analysis_that_ends_with_no_fit_has_no_letter() -> None:
     assert read_reply(reply, THINGS).outcome is Outcome.none
 
 
+# Second thoughts, doubts and noise
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("So the answer is B.\n\nWait, I need to reconsider. The bowl is the same. It should be C.", "C"),
+        ("Answer: A\n\nActually, B.", "B"),
+        ("Answer: A. Correction: B.", "B"),
+        ("The answer is A. Actually, it's B.", "B"),
+        ("The answer is A. No, B.", "B"),
+        ("The answer is A. On second thought, B.", "B"),
+        ("I choose A. Change to B.", "B"),
+        ("The answer is B. Let me verify. No, C is the changed one.", "C"),
+        ("A... no, B", "B"),
+        ("答案：A。更正：B。", "B"),
+        ("答案是A。不对，应该是B。", "B"),
+        ("The answer is B. No wait.", "none"),
+        ("So the answer is A. But let me check the other options. Option B: the bowl", "ambiguous"),
+        ("Answer: B (or C)", "ambiguous"),
+        ("Answer: B. Alternatively, C.", "ambiguous"),
+        ("The answer is B, I think. But the cup also moved, so maybe A.", "ambiguous"),
+        ("Answer: D\n\nNone of the regions A, B, or C differ.", "D"),
+        ("The answer is B. Actually, the bowl moved left.", "B"),
+        ("Answer: B. However, (C) is similar.", "B"),
+        ("The answer is B. No other object moved.", "B"),
+        ("The answer is B. Wait, yes, B.", "B"),
+    ],
+)
+def test_words_behind_an_answer_may_take_it_back_or_put_another_in_its_place(reply: str, wanted: str) -> None:
+    assert said(read_reply(reply, THINGS)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("Answer: A, C. Wait, no: A, D.", "AD"),
+        ("Answer: A, C. Actually, A and C.", "AC"),
+        ("Answer: A, C. No wait.", "none"),
+        ("Answer: A, C. Alternatively, B.", "ambiguous"),
+    ],
+)
+def test_second_thoughts_hold_for_several_letters_too(reply: str, wanted: str) -> None:
+    assert said(read_reply(reply, THINGS, several=True)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("The correct answer cannot be B.", "none"),
+        ("The correct option won't be B.", "none"),
+        ("I doubt the answer is B.", "none"),
+        ("Nothing suggests that the answer is B.", "none"),
+        ("I do not believe that B is correct.", "none"),
+        ("It's unlikely that B is correct.", "none"),
+        ("It's not certain that B is correct.", "none"),
+        ("It's hard to say that B is correct.", "none"),
+        ("I can't confirm that B is correct.", "none"),
+        ("B is correct only if the bowl moved, which it didn't.", "none"),
+        ("The answer would be B if the lamp had moved, but it did not.", "none"),
+        ("B would be the answer if the bowl had moved.", "none"),
+        ("One might pick (B), but that is incorrect.", "none"),
+        ("Many would choose D, but it is wrong.", "none"),
+        ("the answer seems to be B, but that's wrong", "none"),
+        ("I refuse to choose B.", "none"),
+        ("I hesitate to choose B.", "none"),
+        ("没有选B的理由。", "none"),
+        ("很多人会选B，但这是错误的。", "none"),
+        ("无法确定答案是A还是B。", "refused"),
+        ("其他都没有变化所以选B", "B"),
+        ("The distractor is B.", "none"),
+        ("The identical one is B.", "none"),
+        ("The unchanged option is B.", "none"),
+        ("The incorrect option is (A).", "none"),
+        ("The answer is B with probability 10%, and C with probability 90%.", "none"),
+        ("There is no doubt that the answer is B.", "B"),
+        ("If I had to choose, the answer is B.", "B"),
+    ],
+)
+def test_what_is_denied_doubted_supposed_or_left_to_others_is_not_declared(reply: str, wanted: str) -> None:
+    assert said(read_reply(reply, THINGS)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("B。它们不是同一物体。", "B"),
+        ("A。两张图片相同。", "A"),
+        ("B。因为A没有变化。", "B"),
+        ("B。理由：选项A没有变化。", "B"),
+        ("因为A没有变化", "none"),
+        ("选项A：杯子没有变化。", "none"),
+        ("答案选 B，因为 A、C 没有变化。", "B"),
+    ],
+)
+def test_chinese_marks_and_reasons_do_not_hide_the_letter_that_leads(reply: str, wanted: str) -> None:
+    assert said(read_reply(reply, THINGS)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("1. **Option A**: The cup is the same.", "none"),
+        ("The answer is A, which is identical in both images", "A"),
+    ],
+)
+def test_an_option_that_is_said_to_be_unchanged_is_not_chosen(reply: str, wanted: str) -> None:
+    assert said(read_reply(reply, THINGS)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("(A) shows no difference.", "none"),
+        ("Region (A) is identical in both images.", "none"),
+        ("Therefore, (A) is identical", "none"),
+        ("Based on the images, region (B) has no differences.", "none"),
+        ("In (A) there is no difference.", "none"),
+        ("(D) No difference.", "D"),
+        ("(D) shows no difference.", "D"),
+        ("D: No difference. A, B and C are all the same.", "D"),
+    ],
+)
+def test_no_difference_found_in_a_region_does_not_choose_it_and_the_option_that_says_so_is_chosen(
+    reply: str, wanted: str
+) -> None:
+    assert said(read_reply(reply, BOXES)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("Use the format <answer>A</answer>.", "none"),
+        ("Error code: 400 - {'error': {'param': 'A'}}", "error"),
+        ("<html>502 Bad Gateway (B)", "error"),
+        ("C: drive error", "none"),
+        ("D: The images fail to load.", "refused"),
+        ("The building sign reads 'B'.", "none"),
+        ("A -> B", "none"),
+        ("If the first image is the before state, the answer is B; otherwise the answer is C.", "none"),
+    ],
+)
+def test_other_texts_with_a_capital_in_them_are_no_answer(reply: str, wanted: str) -> None:
+    assert said(read_reply(reply, THINGS)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("I'd say A", "A"),
+        ("Based on the images, C.", "C"),
+        ("The answer is not A but C", "C"),
+    ],
+)
+def test_less_common_ways_to_put_a_letter_forward_are_read(reply: str, wanted: str) -> None:
+    assert said(read_reply(reply, THINGS)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("reply", "options", "wanted"),
+    [
+        ("No. I can't see any images in your message.", YES_NO, "refused"),
+        ("No, as an AI I can't see images.", YES_NO, "refused"),
+        ("No: image 2 is missing", YES_NO, "none"),
+        ("Yes, I can help you with that. Please upload the images.", YES_NO, "none"),
+        ("Yes! Let me look at the two images.", YES_NO, "none"),
+        ("Yes, I see two images, but I can't tell whether they are the same.", YES_NO, "none"),
+        ("Yes, No", YES_NO, "ambiguous"),
+        ("Yes; no", YES_NO, "ambiguous"),
+        ("Yes\n\nNo", YES_NO, "ambiguous"),
+        ("No.\n\nActually, yes.", YES_NO, "ambiguous"),
+        ("No, they look different at first, but they are the same, so yes.", YES_NO, "ambiguous"),
+        ("Yes: A or B", YES_NO, "ambiguous"),
+        ("Yes... (B) No.", YES_NO, "ambiguous"),
+        ("Yes... actually no", YES_NO, "ambiguous"),
+        ("Yes they show the same object", YES_NO, "A"),
+        ("I'd say no", YES_NO, "B"),
+        ("Yes。它们是同一物体。", YES_NO, "A"),
+        ("B. No, they differ.", YES_NO, "B"),
+        ("The answer is Yes. Actually, no.", YES_NO, "ambiguous"),
+        ("Answer: B. No, the two differ.", YES_NO, "B"),
+        ("A. They are identical.", YES_NO, "A"),
+        ("No, the objects are not the same. There is no doubt.", YES_NO, "B"),
+        ("Yes. A", NO_YES, "ambiguous"),
+        ("Yes. B", NO_YES, "B"),
+    ],
+)
+def test_yes_or_no_at_the_beginning_yields_to_what_follows(reply: str, options: dict[str, str], wanted: str) -> None:
+    assert said(read_reply(reply, options)) == wanted
+
+
 # Several letters
 
 

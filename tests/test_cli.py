@@ -56,6 +56,9 @@ def test_help_and_lists_come_without_a_heavy_import(arguments: list[str]) -> Non
         ["data", "where", "m5bench"],
         ["data", "prepare", "m5bench", "--from", "/"],
         ["data", "prepare", "m4bench", "--from", "/no/such/folder"],
+        ["data", "prepare", "m5bench"],
+        ["data", "prepare", "m4bench"],
+        ["data", "prepare", "m3verse"],
     ],
 )
 def test_an_error_is_one_message_on_stderr_with_code_2_and_no_traceback(arguments: list[str]) -> None:
@@ -66,9 +69,7 @@ def test_an_error_is_one_message_on_stderr_with_code_2_and_no_traceback(argument
     assert found.stdout.splitlines() == [found.stdout.strip()]
 
 
-@pytest.mark.parametrize(
-    "arguments", [["nonsense"], ["report"], ["data"], ["data", "prepare", "m4bench"], ["tasks", "extra"]]
-)
+@pytest.mark.parametrize("arguments", [["nonsense"], ["report"], ["data"], ["data", "prepare"], ["tasks", "extra"]])
 def test_a_wrong_command_line_ends_with_code_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(arguments)

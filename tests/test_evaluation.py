@@ -51,7 +51,7 @@ def test_rows_know_their_task_and_setting_in_the_order_of_the_settings(
 
 
 def evaluation_question(evaluation: Evaluation, row: Any) -> Question:
-    return Evaluation(evaluation.task, evaluation.settings, "gpt").question(row)
+    return Evaluation(evaluation.task, evaluation.settings, "gpt4o").question(row)
 
 
 def test_faulty_rows_of_all_configs_come_in_one_error(make_row: MakeRow, data_folder: Write) -> None:
@@ -68,7 +68,7 @@ def test_faulty_rows_of_all_configs_come_in_one_error(make_row: MakeRow, data_fo
 
 def test_images_are_not_needed_to_read_rows(make_row: MakeRow, data_folder: Write) -> None:
     data_folder(spatial_perception=[make_row(image_1=None, image_2=None)])
-    evaluation = Evaluation.of(task("m4bench_spatial_perception"), "gpt")
+    evaluation = Evaluation.of(task("m4bench_spatial_perception"), "gpt4o")
     (row,) = evaluation.rows()
     assert evaluation.question(row).prompt
     with pytest.raises(DataError, match="image_1"):
@@ -135,7 +135,7 @@ def test_the_mini_data_can_be_asked_and_hold_whole_images(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("SPOTDIFF_MEDIA_CACHE", str(tmp_path))
-    evaluation = Evaluation.of(task("M4Bench_Mini"), "gpt")
+    evaluation = Evaluation.of(task("M4Bench_Mini"), "gpt4o")
     rows = evaluation.rows()
     evaluation.check_media()
     questions = [evaluation.question(row) for row in rows]

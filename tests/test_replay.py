@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotdiff.errors import ReplyFileError
+from spotdiff.question import Option, Question
 from spotdiff.replay import Replies, load_replies
 from spotdiff.tasks import tasks
 
@@ -271,3 +273,14 @@ def test_the_home_folder_may_be_written_short(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "x.jsonl").write_text(lines(OWN))
     assert load_replies("~/x.jsonl").by_id == REPLIES
+
+
+def test_replies_to_options_in_another_order_are_refused(tmp_path: Path) -> None:
+    sample = {"doc_id": 0, "resps": [["B"]], "acc": {"id": "x/1", "outcome": "parsed", "gold": ["B"]}}
+    (tmp_path / "x.jsonl").write_text(lines([sample]))
+    replies = load_replies(tmp_path)
+    options = (Option("A", "one"), Option("B", "two"))
+    asked = Question("x/1", "x", (), options, ("B",), "pair")
+    replies.check([asked])
+    with pytest.raises(ReplyFileError, match="SPOTDIFF_SHUFFLE_SEED"):
+        replies.check([replace(asked, gold=("A",))])

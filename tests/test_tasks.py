@@ -1,5 +1,6 @@
 """Which tasks there are, under which names, and that the files of lmms-eval say the same."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -170,9 +171,9 @@ def test_there_is_one_file_for_each_task_and_each_group() -> None:
 
 
 @pytest.mark.parametrize("name", TASK_FILES)
-def test_a_task_file_says_only_its_name_and_its_documents(name: str) -> None:
+def test_a_task_file_says_only_its_name_its_documents_and_its_metadata(name: str) -> None:
     content = FILES[TASK_FILES[name]]
-    assert set(content) == {"include", "task", "process_docs"}
+    assert set(content) == {"include", "task", "process_docs", "metadata"}
     assert content["process_docs"] == f"!function lmms_eval_tasks.documents.{name}"
 
 
@@ -184,7 +185,7 @@ def test_a_task_file_is_complete_with_what_it_includes(name: str) -> None:
     assert whole["cluster_key"] == "cluster"
     benchmark = tasks()[name].benchmark
     assert whole["generation_kwargs"] == f"!function lmms_eval_tasks.generation.{benchmark}"
-    assert whole["metadata"] == f"!function lmms_eval_tasks.metadata.{benchmark}"
+    assert whole["metadata"] == f"!function lmms_eval_tasks.metadata.{name}"
     assert [entry["metric"] for entry in whole["metric_list"]][:1] == ["acc"]
 
 
@@ -231,7 +232,16 @@ def test_replies_are_greedy_up_to_the_limit_of_the_benchmark_and_are_not_cut_at_
     assert generation.m4bench["max_new_tokens"] == 9000
 
 
-def test_the_results_say_version_and_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_results_say_version_and_settings_with_those_of_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPOTDIFF_SWAP", "1")
-    assert metadata.m4bench["version"] == BENCHMARK.version
-    assert metadata.m4bench["settings"] == {"swap": True}
+    assert metadata.m4bench_mini_state_invariance["version"] == BENCHMARK.version
+    assert metadata.m4bench_mini_state_invariance["settings"] == {"swap": True}
+    assert metadata.m4bench_state_invariance_concat["settings"]["layout"] == "concat"
+
+
+def test_the_results_tell_data_sets_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SPOTDIFF_DATA", str(tmp_path))
+    digests = [metadata.m4bench_mini_state_invariance["data"], metadata.m4bench_mini_state_comparison["data"]]
+    assert all(re.fullmatch("[0-9a-f]{16}", digest) for digest in digests)
+    assert len(set(digests)) == 2
+    assert metadata.m4bench_state_invariance["data"] is None

@@ -15,7 +15,7 @@ usage: vlmeval run --data NAME [NAME ..] --model NAME [NAME ..] [OPTION ..]
        vlmeval replay --data NAME --path FILE [--model NAME] [--name NAME] [--work-dir FOLDER]
        vlmeval list [--all]
 
-run     Run VLMEvalKit with all of its options; `vlmeval run --help` lists them.
+run     Run VLMEvalKit with all of its options; `python -m vlmeval --help` lists them.
         What failed, and why, is printed at the end.
 replay  Score stored replies as if a model had just given them.
         --path: a file or folder of replies, see the README. --model: whose replies to take, where it holds several.
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _dispatch(words: list[str]) -> int:
     command, rest = words[0] if words else "--help", words[1:]
-    if command == "run":
+    if command == "run" and not {"-h", "--help"} & set(rest):
         from vlmeval_ext.running import run
 
         return run(rest)

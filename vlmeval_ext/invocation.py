@@ -19,13 +19,18 @@ class Invocation:
 
     data: names of the data sets. models: the names that tell how a model writes boxes; empty where there is none, as in
     a notebook. config: the file of `--config`, which data and models were read from. scores_only: whether stored
-    predictions are scored and no model is asked.
+    predictions are scored and no model is asked. served: whether a server is asked (`--base-url`), under any name.
+    named: the models as they were given. api_mode, limited: whether `--api-mode` and `--limit` were given.
     """
 
     data: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     config: Path | None = None
     scores_only: bool = False
+    served: bool = False
+    named: tuple[str, ...] = ()
+    api_mode: bool = False
+    limited: bool = False
 
     @classmethod
     def of(cls, words: Sequence[str]) -> Invocation:
@@ -35,12 +40,30 @@ class Invocation:
         parser.add_argument("--model", nargs="+", default=[])
         parser.add_argument("--config", type=Path)
         parser.add_argument("--mode")
+        parser.add_argument("--base-url")
+        parser.add_argument("--api-mode", action="store_true")
+        parser.add_argument("--limit")
         try:
             given, _ = parser.parse_known_args(words)
         except argparse.ArgumentError:
             return cls()
         data, models = (given.data, given.model) if given.config is None else _names_in(given.config)
-        return cls(tuple(data), tuple(_last_part(name) for name in models), given.config, given.mode == "eval")
+        names = tuple(last_part(name) for name in models)
+        return cls(
+            data=tuple(data),
+            models=names,
+            config=given.config,
+            scores_only=given.mode == "eval",
+            served=given.base_url is not None,
+            named=tuple(models),
+            api_mode=given.api_mode,
+            limited=given.limit is not None,
+        )
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The names as far as they tell how to ask: a server prepares images its own way, whatever its model's name."""
+        return tuple(f"served {name}" for name in self.models) if self.served else self.models
 
     @property
     def needs_media(self) -> bool:
@@ -68,6 +91,6 @@ def _names_in(config: Path) -> tuple[list[str], list[str]]:
     return data, models
 
 
-def _last_part(model: str) -> str:
+def last_part(model: str) -> str:
     """`Qwen/Qwen2-VL-7B` and `/models/Qwen2-VL-7B/` -> `Qwen2-VL-7B`."""
     return model.rstrip("/").split("/")[-1]

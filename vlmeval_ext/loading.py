@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from spotdiff.errors import SettingError
 from spotdiff.evaluation import Evaluation
+from spotdiff.media.forms import Form
 from spotdiff.question import Part, Question, Text, Video
 from spotdiff.tasks import vlmeval_tasks
 
 if TYPE_CHECKING:
     from datasets import Dataset
+
+FORMS: tuple[Form, ...] = ("images", "path")
+"""VLMEvalKit has no way to hand over a list of frames. Images are what all its models take, in order."""
 
 _CHANGE_NO_QUESTION = {"data", "media_cache", "max_new_tokens", "judge_url", "judge_model", "video_timeout"}
 
@@ -45,28 +49,33 @@ def load(name: str, models: Sequence[str], *, media: bool) -> Loaded:
     task = vlmeval_tasks()[name]
     evaluations = [Evaluation.of(task, model) for model in models] or [Evaluation.of(task)]
     rows = evaluations[0].rows()
-    indices = [[index_of(question, one) for question in _questions(one, rows)] for one in evaluations]
+    data = {setting.name: evaluations[0].data_digest([setting]) for setting in task.settings}
+    indices = [
+        [index_of(question, one, data[question.setting]) for question in _questions(one, rows)] for one in evaluations
+    ]
     if any(other != indices[0] for other in indices):
         raise SettingError(
             f"{name} puts some questions differently to {', '.join(models)}. Run these models one at a time, or set "
-            "SPOTDIFF_BOX_FAMILY"
+            "what follows from their names: SPOTDIFF_BOX_FAMILY, SPOTDIFF_FRAMES, SPOTDIFF_FRAME_SIZE"
         )
     if media:
-        evaluations[0].check_media()
+        evaluations[0].check_media(FORMS)
     return Loaded(evaluations[0], rows, {index: number for number, index in enumerate(indices[0])})
 
 
-def index_of(question: Question, evaluation: Evaluation) -> str:
+def index_of(question: Question, evaluation: Evaluation, data: str) -> str:
     """`<question id>@<digest of what is asked>`.
 
+    data: digest of its part of the data set, see `Evaluation.data_digest`.
+
     VLMEvalKit joins predictions of earlier runs to questions by index alone, also without `--reuse`. With the digest in
-    it a question that is put differently (other settings, another version) is asked again.
+    it a question that is put differently (other settings, data or version) is asked again.
     """
     told = [_told(part) for part in question.parts]
     settings = evaluation.settings
     shaping = {field.name: getattr(settings, field.name) for field in fields(settings)}
     shaping = {name: value for name, value in shaping.items() if name not in _CHANGE_NO_QUESTION}
-    asked = json.dumps([evaluation.benchmark.version, told, shaping], sort_keys=True, default=str)
+    asked = json.dumps([evaluation.benchmark.version, told, shaping, data], sort_keys=True, default=str)
     return f"{question.id}@{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
 
 

@@ -34,9 +34,18 @@ def early_faults(told: Invocation) -> list[str]:
     """
     if told.config is None and not (told.data and told.models):
         return ["--data and --model are needed (or --config); vlmeval list shows the data sets"]
+    found = []
+    if told.api_mode and told.limited:
+        found.append("--api-mode of VLMEvalKit ignores --limit and would ask every question: leave one of them out")
+    slashed = [name for name in told.named if "/" in name]
+    if told.served and not told.api_mode and slashed:
+        found.append(
+            f"VLMEvalKit names files after the model and fails at the slash of {', '.join(slashed)}: have the server "
+            "use another name (vllm serve ... --served-model-name NAME)"
+        )
     known = ours()
     first_words = {_first_word(name) for name in known}
-    return _unknown("data set", (name for name in told.data if _first_word(name) in first_words), known)
+    return found + _unknown("data set", (name for name in told.data if _first_word(name) in first_words), known)
 
 
 def faults(arguments: argparse.Namespace, framework: ModuleType) -> list[str]:

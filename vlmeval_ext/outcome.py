@@ -52,6 +52,7 @@ class Run:
 
     status_files: model -> its status.json. data: names of the data sets. stored_predictions: files of an earlier run
     whose replies VLMEvalKit will use again, as it does without `--reuse` too. started: in local time, with its zone.
+    keeps_failed: failed requests are wanted as they are (`--keep-failed`, or nothing is asked).
     """
 
     status_files: Mapping[str, Path]
@@ -59,6 +60,7 @@ class Run:
     infers_only: bool
     stored_predictions: tuple[Path, ...]
     started: datetime
+    keeps_failed: bool = False
 
     @classmethod
     def of(cls, arguments: argparse.Namespace, framework: ModuleType) -> Run:
@@ -85,6 +87,7 @@ class Run:
             infers_only=arguments.mode == "infer",
             stored_predictions=tuple(path for path in predictions if asks and path.exists()),
             started=datetime.now().astimezone(),
+            keeps_failed=arguments.mode == "eval" or getattr(arguments, "keep_failed", False),
         )
 
     def outcomes(self) -> list[Outcome]:
@@ -111,6 +114,10 @@ class Run:
         metrics = entry.get("metrics", {})
         if not metrics:
             return True, "scoring gave no figures"
+        errors = metrics.get("outcome/error", 0)
+        if errors and not self.keeps_failed:
+            asked = metrics.get("questions", errors)
+            return True, f"{errors:g} of {asked:g} requests failed and score 0; the same command asks these again"
         return False, _figures(metrics, entry.get("primary_metric"))
 
 

@@ -29,7 +29,7 @@ def replay(words: Sequence[str]) -> int:
     replies = load_replies(given.path, given.model)
     name = f"{given.name or given.model or given.path.name.split('.')[0]}_replay"
     loaded = load(given.data, [name], media=False)
-    replies.require(question.id for _, question in loaded.questions())
+    replies.check(question for _, question in loaded.questions())
     os.environ["PRED_FORMAT"] = "tsv"
     framework = import_framework()
     # VLMEvalKit prefers this variable to --work-dir.

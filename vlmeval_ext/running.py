@@ -23,18 +23,17 @@ def run(words: Sequence[str]) -> int:
 
     Raises SpotdiffError when VLMEvalKit cannot be imported or our data sets cannot be registered.
     """
-    if not {"-h", "--help"} & set(words):
-        told = Invocation.of(words)
-        faults = names.early_faults(told)
-        if faults:
-            return _refused(faults)
-        own = [name for name in told.data if name in names.ours()]
-        if own:
-            # Tables of xlsx, the default, turn a reply such as `=B` into a formula and cut a long one.
-            os.environ.setdefault("PRED_FORMAT", "tsv")
-        unusable = [outcome for name in own if (outcome := _checked(name, told)) is not None]
-        if unusable:
-            return _report(unusable, "nothing was run, ")
+    told = Invocation.of(words)
+    faults = names.early_faults(told)
+    if faults:
+        return _refused(faults)
+    own = [name for name in told.data if name in names.ours()]
+    if own:
+        # Tables of xlsx, the default, turn a reply such as `=B` into a formula and cut a long one.
+        os.environ.setdefault("PRED_FORMAT", "tsv")
+    unusable = [outcome for name in own if (outcome := _checked(name, told)) is not None]
+    if unusable:
+        return _report(unusable, "nothing was run, ")
     return _run(import_framework(), words)
 
 
@@ -67,7 +66,7 @@ def _checked(name: str, told: Invocation) -> Outcome | None:
     try:
         # The data set says the same again when VLMEvalKit builds it.
         with contextlib.redirect_stderr(io.StringIO()):
-            load(name, told.models, media=told.needs_media)
+            load(name, told.asked, media=told.needs_media)
     except SpotdiffError as error:
         return Outcome(", ".join(told.models), name, failed=True, text=str(error))
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 from lmms_eval.api.instance import Instance
 from lmms_eval.api.model import lmms
 
@@ -18,6 +19,8 @@ class _Answering(lmms):  # type: ignore[misc]
     """Answers each question with a text. Runs over ranks like any model."""
 
     is_simple = False
+    device = torch.device("cpu")
+    """Where lmms-eval gathers the answers of several ranks."""
 
     def generate_until(self, requests: list[Instance]) -> list[str]:
         return reported(self._answers)([self._asked(request) for request in requests])
@@ -67,5 +70,5 @@ class Replay(_Answering):
         self._replies = reported(load_replies)(str(path), None if model is None else str(model))
 
     def _answers(self, asked: list[tuple[str, Question]]) -> list[str]:
-        self._replies.require(question.id for _, question in asked)
+        self._replies.check(question for _, question in asked)
         return [self._replies.by_id[question.id] for _, question in asked]

@@ -61,7 +61,8 @@ def read_reply(
     text = rules.Reply(cleaned.text, known, several=several)
     for rule in _EVIDENCE_OF_A_CHAIN if chain_of_thought or cleaned.cut else _EVIDENCE:
         if found := rule(text):
-            return _judged(found, known, several=several, rule=found.rule)
+            settled = rules.after_second_thoughts(found, text)
+            return _judged(settled, known, several=several, rule=settled.rule)
     if rules.is_refusal(cleaned.text):
         return _unread(Outcome.refused, "failure")
     return _unread(Outcome.truncated if chain_of_thought else Outcome.none)

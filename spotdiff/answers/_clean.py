@@ -30,6 +30,8 @@ _ANSWER_TAG = re.compile(
     r"<(?P<close>/?)(?:answer|final_answer|finalanswer|conclusion)>|<\|(?P<mark>begin|end)_of_solution\|>",
     re.IGNORECASE,
 )
+# What follows shows the form of an answer.
+_SAMPLE = re.compile(r"\b(?:(?:use|follow)\s(?:\w+\s){0,2}format|such\sas|for\sexample|e\.g\.)\W*$", re.IGNORECASE)
 _ANSWER_KEYS = (
     "answer",
     "final_answer",
@@ -145,6 +147,8 @@ def _answer_tag(text: str) -> str:
     opened, content = None, None
     for tag in _ANSWER_TAG.finditer(text):
         if not (tag["close"] or (tag["mark"] or "").lower() == "end"):
+            if _SAMPLE.search(text, max(0, tag.start() - 40), tag.start()):
+                return text
             opened = tag.end()
         elif opened is not None:
             content, opened = text[opened : tag.start()], None

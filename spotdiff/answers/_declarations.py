@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from spotdiff.answers._clauses import has_denial, head_of, is_denying, is_question, is_supposing, is_undercut
 from spotdiff.answers._items import (
     Group,
     Item,
@@ -15,13 +16,13 @@ from spotdiff.answers._items import (
     run_of_letters,
     without_next_subject,
 )
-from spotdiff.answers._mentions import Mention, denied_at, is_question
+from spotdiff.answers._mentions import Mention, denied_at
 from spotdiff.answers._model import Options
 
 _LINK = re.compile(
-    r"(?P<link>:|=>?|->|→|\b(?:is|are|be)\b|\b(?:it|that)'s\b|[应應]?[为為是]|選)"
+    r"(?P<link>:|=>?|->|→|\b(?:is|are|be)\b|\b(?:it|that)'s\b|(?<!因)[应應]?[为為]|(?<!还)[应應]?是|選)"
     r"|\b(?P<said>(?:go(?:ing)?|went)\s(?:with|for)|choose|select|pick|opt(?:ing)?\sfor|settle\s(?:on|for)|vote\sfor"
-    r"|lean(?:ing)?\s(?:towards?|to))\b"
+    r"|lean(?:ing)?\s(?:towards?|to)|(?<=\bi'd\s)say|(?<=\bi\swould\s)say)\b"
     r"|(?P<chosen>选择|故选|[应该因此所以]选|选(?![项择])|【答案】)"
     r"|(?P<named>\b(?:answers?|ans|choice)\b\s{0,2}[-\u2013.]?(?=[ \n]))"
     r"|(?P<hence>\b(?:hence|therefore|thus|so|ergo|consequently|finally)\b,?|因此|所以)"
@@ -38,18 +39,12 @@ _FILLER = re.compile(
     |would|be|should|choose|select|pick|go)\b(?!['’])|选项){0,14}""",
     re.VERBOSE | re.IGNORECASE,
 )
-_HEAD_START = re.compile(r".*(?:[.!?:](?=\s)|[;\n。！？；])", re.DOTALL)
-_CLAUSE_START = re.compile(
-    r".*(?:,|\b(?:so|but|hence|thus|therefore|because|while|whereas)\b)", re.DOTALL | re.IGNORECASE
-)
-
-_POSITIVE = re.compile(r"\b(?:correct|best|suitable|appropriate|closest)\b", re.IGNORECASE)
-
+_NOT_BUT = re.compile(r"""\s?not\s(?:(?i:option)\s)?["'(]{0,2}[A-Z]\b["')]{0,2},?\sbut\s(?:rather\s)?""")
 _ANSWER_ITSELF = re.compile(
     r"\b(?:(?:answers?|options?|choices?)\b(?!\s?\(?[A-Z]\b)|(?:selection|conclusion)\b)|答案|选项", re.IGNORECASE
 )
 _ANSWER_NOUN = re.compile(
-    r"\b(?:(?:answers?|ans|options?|choices?|letters?)\b(?!\s?\(?[A-Z]\b)"
+    r"\b(?:(?:answers?|ans|options?|choices?|letters?)\b(?!\s?\(?[A-Z]\b)(?!\s(?:on|in)\s)"
     r"|(?:selections?|solution|picks?|guess|prediction|decision|verdict|conclusion|response|match(?:es)?|ones?|correct)\b)"
     r"|答案|选项|结论|正确",
     re.IGNORECASE,
@@ -81,17 +76,7 @@ _QUALIFIED = re.compile(
     r"\b(?:correct|right|best|valid|true|accurate|appropriate|suitable|selected|chosen|final|my|that|which)\b",
     re.IGNORECASE,
 )
-_DENYING = re.compile(
-    r"""\b(?:not|never|no|neither|nor|none|cannot|wrong|incorrect|worst|false|least|unlikely|rather|except|instead|eliminat\w*
-        |exclud\w*|rul(?:e|ed|ing)\sout|reject\w*|discard\w*)\b
-    |n't\b|不|非|错|排除""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_DISBELIEF = re.compile(
-    r"(?:n't|\bnot|\bnever|\bcannot|\bhardly|\bdoubt)\s(?:\w+\s)?(?:think|believe|say|agree|conclude|mean|sure|certain|that)\b",
-    re.IGNORECASE,
-)
-_SUPPOSING = re.compile(r"\b(?:if|whether|unless|suppose|supposing|assuming|assume)\b[^,]*$|如果|假如", re.IGNORECASE)
+_ONLY_A_LETTER = re.compile(r"\W*[A-Z]\W*")
 _DENIAL = re.compile(
     r"""(?:\W{0,6}\b(?:therefore|that|likely|simply|clearly|the|it|is|would|be)\b){0,3}[\s"'(:-]{0,4}
     (?:none\b|neither\b|no\s(?:correct\s|valid\s|such\s)?(?:option|answer|choice)|nothing\b
@@ -115,6 +100,7 @@ class Declaration:
     letters: empty when the words say that nothing is the answer.
     firm: they speak of the answer; else they say that something is found there.
     affirmed: the letters come first (`C is right`).
+    end: where the letters end.
     beside: the text beside a lone letter.
     """
 
@@ -124,12 +110,20 @@ class Declaration:
     weighed: bool = False
     beside: str = ""
     affirmed: bool = False
+    end: int = 0
 
 
 def declarations(text: str, options: Options, mentions: Sequence[Mention], *, several: bool) -> list[Declaration]:
     """All declarations of a reply, in order."""
     affirmed = [
-        Declaration(mention.group.start, mention.group.letters, True, mention.group.weighed, affirmed=True)
+        Declaration(
+            mention.group.start,
+            mention.group.letters,
+            True,
+            mention.group.weighed,
+            affirmed=True,
+            end=mention.group.end,
+        )
         for mention in mentions
         if mention.affirmed
     ]
@@ -144,37 +138,20 @@ def _linked(text: str, options: Options, *, several: bool) -> Iterator[Declarati
             yield denied
         block = "\n" in text[link.end() : begin]
         group = _object(text, begin, options, block=block, several=several)
-        if group is None or denied_at(text, group.end) or is_question(text, group.end):
+        if group is None or denied_at(text, group.end) or is_question(text, group.end) or is_undercut(text, group.end):
             continue
         head = head_of(text, link.start())
-        firm = None if is_denying(head) or _SUPPOSING.search(head) else _is_firm(text, link, head, group)
+        firm = None if is_denying(head) or is_supposing(head) else _is_firm(text, link, head, group)
         if firm or (firm is False and len(set(group.letters)) == 1):
             weighed = group.weighed or "between" in text[link.end() : begin]
-            yield Declaration(group.start, group.letters, firm, weighed, text_beside(text, group))
+            yield Declaration(group.start, group.letters, firm, weighed, text_beside(text, group), end=group.end)
 
 
 def _after_filler(text: str, position: int) -> int:
-    filler = _FILLER.match(text, position)
+    """Where the object begins, in `not A but C` at the C."""
+    denied = _NOT_BUT.match(text, position)
+    filler = _FILLER.match(text, denied.end() if denied else position)
     return filler.end() if filler else position
-
-
-def head_of(text: str, end: int) -> str:
-    """What the sentence says before this position."""
-    before = text[max(0, end - 240) : end]
-    start = _HEAD_START.match(before)
-    return before[start.end() :] if start else before
-
-
-def is_denying(head: str) -> bool:
-    """Whether the clause before a link says what the answer is not (`the best one, which is not red, is` does not)."""
-    if _DISBELIEF.search(head):
-        return True
-    denying = [match.start() for match in _DENYING.finditer(head)]
-    if not denying:
-        return False
-    positive = _POSITIVE.search(head)
-    clause = _CLAUSE_START.match(head)
-    return not (positive and positive.start() < denying[0]) and denying[-1] >= (clause.end() if clause else 0)
 
 
 def lists_options(line: str) -> bool:
@@ -189,7 +166,7 @@ def is_survey(head: str) -> bool:
 
 def is_concluding(sentence: str) -> bool:
     """Whether a sentence draws a conclusion, and a positive one."""
-    return bool(_CONCLUDING.match(sentence)) and not _DENYING.search(sentence)
+    return bool(_CONCLUDING.match(sentence)) and not has_denial(sentence)
 
 
 def text_beside(text: str, group: Group) -> str:
@@ -199,7 +176,7 @@ def text_beside(text: str, group: Group) -> str:
 
 def _denial(text: str, after_link: int, begin: int, head: str, options: Options) -> Declaration | None:
     """`The answer is none of these`: unless that is an option's text."""
-    if not _ANSWER_ITSELF.search(head) or _SUPPOSING.search(head):
+    if not _ANSWER_ITSELF.search(head) or is_supposing(head):
         return None
     for position in (after_link, begin):
         words = _DENIAL.match(text, position)
@@ -230,7 +207,9 @@ def _is_firm(text: str, link: re.Match[str], head: str, group: Group) -> bool | 
     first = group.items[0]
     complete = ends_at(text, group.end) or first.end > first.body
     if link["said"] or link["chosen"]:
-        return True
+        return True if complete or link["said"] != "say" else None
+    if link["link"] in ("->", "→") and _ONLY_A_LETTER.fullmatch(head):
+        return None
     if link["named"]:
         return True if complete or "\n" in text[link.end() : group.start] or text[group.start] == "(" else None
     if link["hence"]:

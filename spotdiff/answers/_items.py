@@ -10,11 +10,11 @@ from spotdiff.answers._model import Options, folded
 _ITEM = re.compile(
     r"""(?P<word>(?:(?:the\s+)?(?:options?|choices?)\b|选项)[\s:]{0,3})?
     (?P<open>["'(\[{<【「《]{0,3})[ ]?(?P<letter>[A-Za-z])[ ]?(?P<close>["')\]}>】」》]{0,3})
-    (?![A-Za-z0-9_]|['+\#&][A-Za-z0-9]|\+|-(?-i:[a-z])|[.][A-Za-z](?![A-Za-z])|/[A-Za-z]{2})""",
+    (?![A-Za-z0-9_]|['+\#&][A-Za-z0-9]|\+|-(?-i:[a-z])|:[ ]?(?:\\|drive\b)|[.][A-Za-z](?![A-Za-z])|/[A-Za-z]{2})""",
     re.VERBOSE | re.IGNORECASE,
 )
-_DELIMITER = re.compile(r"[ ]{0,2}[.:)\]、,\u2013\u2014-]{0,2}[ ]{0,2}")
-_STRONG_DELIMITER = re.compile(r"[ ]{0,2}(?:[.:)\]]{1,2}|、|[\u2013\u2014-](?=\s))[ ]{0,2}")
+_DELIMITER = re.compile(r"[ ]{0,2}[.:)\]、。,\u2013\u2014-]{0,2}[ ]{0,2}")
+_STRONG_DELIMITER = re.compile(r"[ ]{0,2}(?:[.:)\]。]{1,2}|、|,(?=[ ]?[\u4e00-\u9fff])|[\u2013\u2014-](?=\s))[ ]{0,2}")
 _SEPARATOR = re.compile(
     r"""[ ]{0,2}(?:
     (?P<weigh>[,;]?[ ]{0,2}(?:\bor\b|\bnor\b|\bvs\b\.?|\bversus\b|\band/or\b|或者?|还是))
@@ -105,7 +105,8 @@ def letter_at(text: str, position: int, options: Options) -> Item | None:
     delimiter = _STRONG_DELIMITER.match(text, end)
     labelled = bool(delimiter) or match["close"][:1] in (")", "]")
     body = delimiter.end() if delimiter else end
-    return _with_own_text(Item(letter, strong, match.start(), end, body, labelled), text, options)
+    start = match.start() + (text[match.start()] == " ")
+    return _with_own_text(Item(letter, strong, start, end, body, labelled), text, options)
 
 
 def _stands_alone(text: str, match: re.Match[str], letter: str) -> bool:

@@ -5,6 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from spotdiff.answers._clauses import (
+    head_of,
+    is_denied_subject,
+    is_doubting,
+    is_question,
+    is_supposing,
+    is_undercut,
+)
 from spotdiff.answers._items import Group, group_at
 from spotdiff.answers._model import Options
 
@@ -57,7 +65,8 @@ _DENIED_AFTER = re.compile(
 )
 _DENIED_BEFORE = re.compile(
     r"""(?:\b(?:not|neither|nor|never|except|than|excluding|unlike|without|instead[ ]of|as[ ]opposed[ ]to|cannot)\b
-    |n't\b    |\bnon-|\b(?:exclud|eliminat|reject|discard|dismiss|ignor)\w*|\brul(?:e|es|ed|ing)[ ]out|\bnone[ ]of\b
+    |n't\b|\breads\b
+    |\bnon-|\b(?:exclud|eliminat|reject|discard|dismiss|ignor)\w*|\brul(?:e|es|ed|ing)[ ]out|\bnone[ ]of\b
     |不是|不选|不能选|并非|排除|除了|而非)
     [ ]?(?:(?:the|these|those|any|either|both|all|of|in|is|are|be|for|among|one|by|with|listed|given|provided|available
     |option|options|choice|choices|answer|correct|choose|select|pick|selecting|choosing)\b[ ]?){0,6}["'(\[:,]?[ ]?$""",
@@ -66,7 +75,24 @@ _DENIED_BEFORE = re.compile(
 _SUPPOSED = re.compile(
     r"\b(?:if|whether|unless|suppose|supposing|assuming|assume|why|had|were)\b[^.,;:\n]{0,30}$", re.IGNORECASE
 )
-_SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$)|[。！？\n]")
+_SAME = r"(?:the[ ]same(?![ ]\w+[ ]as)(?=[ ]in[ ]both|[ ]?[.,;]|[ ]?$|\n)|identical|unchanged|unaltered)"
+_NO_CHANGE = re.compile(r"\bno\s(?:\w+\s)?(?:differences?|changes?)\b|没有(?:变化|区别|不同)", re.IGNORECASE)
+_UNCHANGED = re.compile(
+    rf"""[ )"'\]]{{0,3}},?[ ]?(?:
+    (?:is|are|remains?|stays?|looks?|appears?)[ ](?:\w+[ ]){{0,2}}?{_SAME}\b
+    |(?:is|are)[ ]the[ ]only[ ]unchanged
+    |(?:shows?|has|have|there[ ](?:is|are))[ ]no[ ](?:\w+[ ])?(?:differences?|changes?)\b
+    |中?的?[\u4e00-\u9fff]{{0,6}}?(?:没有|无|未)(?:变化|区别|不同|改变|变))""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_NAMED_OPTION = re.compile(r"""[ ]?(?:\(|["'\[]?(?:the\s)?(?:option|choice|选项))""", re.IGNORECASE)
+_UNCHANGED_BEHIND = re.compile(
+    rf"[ ]?:[ ]?[^.\n。]{{0,60}}?(?:(?:is|are|remains?|stays?)[ ]{_SAME}|没有变化|没有区别)", re.IGNORECASE
+)
+_NO_CHANGE_IN = re.compile(
+    r"""\bno\s(?:\w+\s)?(?:differences?|changes?)\s(?:\w+\s){0,3}?(?:in|at|within|for)\s(?:the\s)?(?:region\s|option\s)?["'(\[]?$""",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +123,24 @@ def mentions(text: str, options: Options) -> list[Mention]:
         group = group_at(text, match.start(), options)
         if group is None or (not group.items[0].strong and _BARE_LOWER.match(text, match.start())):
             continue
-        found.append(_mention(text, group))
+        found.append(_mention(text, group, options))
         position = group.end
     return found
 
 
-def _mention(text: str, group: Group) -> Mention:
-    before = text[max(0, group.start - 60) : group.start]
-    negated = bool(_DENIED_BEFORE.search(before)) or bool(_DENIED_AFTER.match(text, group.end))
-    affirmed = bool(_AFFIRMED.match(text, group.end)) and not (
-        negated or _SUPPOSED.search(before) or is_question(text, group.end)
+def _mention(text: str, group: Group, options: Options) -> Mention:
+    before, head = text[max(0, group.start - 60) : group.start], head_of(text, group.start)
+    judged = _AFFIRMED.match(text, group.end)
+    negated = (
+        bool(_DENIED_BEFORE.search(before))
+        or denied_at(text, group.end)
+        or is_denied_subject(head)
+        or is_doubting(head)
+        or is_undercut(text, judged.end() if judged else group.end)
+        or unchanged_at(text, group, options)
+    )
+    affirmed = bool(judged) and not (
+        negated or is_supposing(head) or _SUPPOSED.search(before) or is_question(text, group.end)
     )
     return Mention(group, starts_line(text, group.start), negated, affirmed)
 
@@ -116,12 +150,17 @@ def starts_line(text: str, position: int) -> bool:
     return bool(_LINE_HEAD.search(text[max(0, position - 12) : position])) or position == 0
 
 
-def is_question(text: str, position: int) -> bool:
-    """Whether the sentence that goes on here ends with a question mark."""
-    end = _SENTENCE_END.search(text, position, position + 300)
-    return end is not None and text[end.start()] in "?？"
-
-
 def denied_at(text: str, position: int) -> bool:
     """Whether the words that follow say that what was just named is not the answer."""
     return bool(_DENIED_AFTER.match(text, position))
+
+
+def unchanged_at(text: str, group: Group, options: Options) -> bool:
+    """Whether the words around a letter say that nothing differs there, and it is no option that says so itself."""
+    if options.yes_or_no or any(_NO_CHANGE.search(options.texts.get(letter, "")) for letter in group.letters):
+        return False
+    return bool(
+        _UNCHANGED.match(text, group.end)
+        or _NO_CHANGE_IN.search(text, max(0, group.start - 60), group.start)
+        or (_NAMED_OPTION.match(text, group.start) and _UNCHANGED_BEHIND.match(text, group.end))
+    )

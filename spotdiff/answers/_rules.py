@@ -6,22 +6,23 @@ A rule returns None when it finds nothing, else a `Found`, which ends the search
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+from spotdiff.answers._clauses import head_of, is_denying, is_question
 from spotdiff.answers._declarations import (
     Declaration,
     declarations,
-    head_of,
     is_concluding,
-    is_denying,
     is_survey,
     lists_options,
     text_beside,
 )
 from spotdiff.answers._items import Group, Item, group_at, is_text_of, letter_at, run_of_letters
-from spotdiff.answers._mentions import Mention, denied_at, is_question, mentions, starts_line
+from spotdiff.answers._mentions import Mention, denied_at, mentions, starts_line, unchanged_at
 from spotdiff.answers._model import Options, Outcome
+from spotdiff.answers._retractions import retraction
+from spotdiff.answers._yes_no import contradicts, first_word, speaks_of_something_else
 
 _PUNCTUATION = re.compile(r"[\W_]*")
 _BEGINNING = re.compile(
@@ -36,13 +37,17 @@ _BECAUSE = re.compile(
     r"\s*,?\s*(?:because|since|as|due to|(?:but |and )?not)\b|\s*[(,]\s*I (?:think|believe|guess)\b|\s*,?因为",
     re.IGNORECASE,
 )
-_YES_OR_NO_FIRST = re.compile(r"(yes|no)\s?[.,;:!\n\u2013\u2014-]", re.IGNORECASE)
+_PICTURES_LACK = re.compile(
+    r"\b(?:image|picture|photo|video|figure)s?\s(?:\w+\s){0,2}?(?:fail(?:s|ed)?\sto|missing|n[o']t\s(?:load|available|visible|provided))",
+    re.IGNORECASE,
+)
 _TEXT_THEN_LETTER = re.compile(r"(.{1,200}?)[ ]?\(([A-Z])\)[.!]?", re.DOTALL)
 
 _FAILURE = re.compile(
     r"""["'\s]{0,4}(?:Failed[ ]to[ ]obtain[ ]answer[ ]via[ ]API
     |Failed[ ]to[ ]retrieve[ ][^\n]{0,80}?response[ ]after[ ]maximum[ ]retries
-    |failed["'.!\s]{0,4}$)""",
+    |failed["'.!\s]{0,4}$
+    |Error[ ]code:[ ]?\d{3}|<(?:!doctype[ ])?html\b)""",
     re.VERBOSE | re.IGNORECASE,
 )
 _FAILURE_MARK = re.compile(r"\[LMMS_EVAL_(?:REQUEST_FAILED|BUDGET_EXCEEDED)")
@@ -70,6 +75,7 @@ class Found:
     weighed: they were set against each other (`A or B`).
     beside: the text beside a lone letter.
     outcome: set when the rule found that there is no answer.
+    end: where the words that say so end, if others may follow.
     """
 
     letters: tuple[str, ...]
@@ -77,6 +83,7 @@ class Found:
     weighed: bool = False
     beside: str = ""
     outcome: Outcome | None = None
+    end: int | None = None
 
 
 class Reply:
@@ -116,6 +123,16 @@ def is_refusal(text: str) -> bool:
     return bool(_REFUSAL.search(text[:600]))
 
 
+def after_second_thoughts(found: Found, reply: Reply) -> Found:
+    """What is left of a finding after the words behind it: the same, another letter, or none."""
+    if found.end is None or found.outcome is not None:
+        return found
+    changed = retraction(reply.text, found.end, found.letters, reply.mentions, reply.options)
+    if changed is None:
+        return found
+    return Found(changed.letters, found.rule, outcome=changed.outcome)
+
+
 # A declaration
 
 
@@ -129,7 +146,7 @@ def declaration(reply: Reply) -> Found | None:
         return Found((), "declaration", outcome=Outcome.none)
     if reply.several and last.affirmed:
         return _affirmed_one_by_one(firm)
-    return Found(last.letters, "declaration", last.weighed, last.beside)
+    return Found(last.letters, "declaration", last.weighed, last.beside, end=last.end)
 
 
 def _affirmed_one_by_one(firm: list[Declaration]) -> Found:
@@ -198,9 +215,8 @@ def leading(reply: Reply) -> Found | None:
     """The first line is an answer (for several: the first lines), and no later line begins like another option's."""
     if not reply.lines:
         return None
-    if reply.options.yes_or_no and (said := _YES_OR_NO_FIRST.match(reply.text)):
-        letter = reply.options.with_text(said[1])
-        return Found((letter,), "leading") if letter and not _later_option(reply, 1, {letter}) else None
+    if reply.options.yes_or_no and (word := first_word(reply.text)):
+        return _yes_or_no(reply, word)
     count = 1
     while (
         reply.several
@@ -212,7 +228,24 @@ def leading(reply: Reply) -> Found | None:
         found = _bare(reply, "\n".join(_unbulleted(line) for line in reply.lines[:count]), "leading")
     else:
         found = _bare_line(reply, reply.lines[0]) or _with_more_behind(reply, reply.lines[0])
-    return found if found and not _later_option(reply, count, set(found.letters)) else None
+    if found is None or _later_option(reply, count, set(found.letters)):
+        return None
+    return replace(found, end=found.end or len(reply.lines[0])) if count == 1 else found
+
+
+def _yes_or_no(reply: Reply, word: re.Match[str]) -> Found | None:
+    """The answer that the first word gives, unless the rest speaks against it or of something else."""
+    letter = reply.options.with_text(word["word"])
+    if letter is None or _later_option(reply, 1, {letter}):
+        return None
+    rest = word.end("word")
+    if is_refusal(reply.text[rest:].lstrip(" .,;:!")):
+        return Found((), "leading", outcome=Outcome.refused)
+    if speaks_of_something_else(reply.text[rest:]):
+        return Found((), "leading", outcome=Outcome.none)
+    if contradicts(reply.text, rest, letter, reply.mentions, reply.options):
+        return Found((), "leading", outcome=Outcome.ambiguous)
+    return Found((letter,), "leading")
 
 
 def _bare_line(reply: Reply, line: str) -> Found | None:
@@ -222,7 +255,7 @@ def _bare_line(reply: Reply, line: str) -> Found | None:
 def _with_more_behind(reply: Reply, line: str) -> Found | None:
     """A letter at the beginning of a line with words of any kind behind it: `B. The bowl moved`, `B because ..`."""
     group = group_at(line, 0, reply.options)
-    if group is None or denied_at(line, group.end):
+    if group is None or denied_at(line, group.end) or unchanged_at(line, group, reply.options):
         return None
     last = group.items[-1]
     has_own_text = last.end > last.body
@@ -230,11 +263,13 @@ def _with_more_behind(reply: Reply, line: str) -> Found | None:
     if not (has_own_text or labelled or _BECAUSE.match(line, last.end)):
         return None
     rest = line[last.end if has_own_text else last.body :]
+    if _PICTURES_LACK.search(rest):
+        return Found((), "leading", outcome=Outcome.refused)
     others = {match[1] for match in _INLINE_LABEL.finditer(rest)} & set(reply.options.letters)
     return (
         None
         if others - set(group.letters)
-        else Found(group.letters, "leading", group.weighed, text_beside(line, group))
+        else Found(group.letters, "leading", group.weighed, text_beside(line, group), end=group.end)
     )
 
 
@@ -322,7 +357,7 @@ def statement(reply: Reply) -> Found | None:
 
 def _conclusion(reply: Reply) -> Found | None:
     """The last sentence that names a letter draws a conclusion and names one only."""
-    named = [mention for mention in reply.mentions if mention.letter_like]
+    named = [mention for mention in reply.mentions if mention.letter_like or _ends_the_reply(reply, mention)]
     if not named:
         return None
     last = named[-1].group
@@ -334,6 +369,13 @@ def _conclusion(reply: Reply) -> Found | None:
     if starts_line(reply.text, last.start) or not is_concluding(reply.text[start : last.end]):
         return None
     return None if _nothing_fits(reply, last.end) else Found(tuple(letters), "statement")
+
+
+def _ends_the_reply(reply: Reply, mention: Mention) -> bool:
+    """Whether the only letter of a reply is its last word, behind a comma: `Based on the images, C.`"""
+    start, end = mention.group.start, mention.group.end
+    alone = len(reply.mentions) == 1 and _PUNCTUATION.fullmatch(reply.text, end) is not None
+    return alone and reply.text[:start].rstrip().endswith(",") and not is_question(reply.text, end)
 
 
 def lonely_letter(reply: Reply) -> Found | None:

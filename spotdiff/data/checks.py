@@ -86,17 +86,17 @@ def check_videos(videos: Mapping[Path, str], settings: Settings) -> tuple[dict[P
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         outcomes = dict(zip(videos, pool.map(lambda path: _checked_video(path, settings), videos), strict=True))
     found = [
-        Problem(str(path), videos[path], "video", outcome, "Fetch the file again")
+        Problem(str(path), videos[path], "video", *outcome)
         for path, outcome in outcomes.items()
-        if isinstance(outcome, str)
+        if isinstance(outcome, tuple)
     ]
     return {path: outcome for path, outcome in outcomes.items() if isinstance(outcome, MediaSummary)}, found
 
 
-def _checked_video(path: Path, settings: Settings) -> MediaSummary | str:
-    """What a video holds, or what is wrong with it."""
-    if not path.is_file():
-        return "there is no such file"
+def _checked_video(path: Path, settings: Settings) -> MediaSummary | tuple[str, str]:
+    """What a video holds, or what is wrong with it and how to mend it."""
+    if path.is_dir() or not path.exists():
+        return "there is no such file", "Prepare the data with its videos"
     stamp = Stamp(settings.media_cache / "checked", [path])
     known = stamp.read()
     if known is not None:
@@ -106,7 +106,8 @@ def _checked_video(path: Path, settings: Settings) -> MediaSummary | str:
     try:
         info = verify(path, settings.video_timeout)
     except DataError as error:
-        return str(error).removeprefix(f"{path}: ")
+        message, _, remedy = str(error).removeprefix(f"{path}: ").partition(". ")
+        return message, remedy
     summary = MediaSummary(1, path.stat().st_size, info.frames)
     stamp.write(summary)
     return summary

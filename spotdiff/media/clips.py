@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from contextlib import suppress
+import tempfile
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,13 +42,21 @@ def link_by_digest(path: Path, folder: Path) -> Path:
     target = folder / f"{_content_digest(path, state.st_size, state.st_mtime_ns)}{path.suffix}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with suppress(FileExistsError):
-            os.symlink(path.resolve(), target)
+        if not target.is_symlink() or Path(os.readlink(target)) != path.resolve():
+            _link(path.resolve(), target)
     except OSError as error:
         raise SettingError(
             f"{folder} cannot be written ({error}). Set SPOTDIFF_MEDIA_CACHE to another folder"
         ) from error
     return target
+
+
+def _link(path: Path, target: Path) -> None:
+    """Whole at any moment, whoever else makes the same link; one that led elsewhere is replaced."""
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        new = Path(folder, target.name)
+        os.symlink(path, new)
+        os.replace(new, target)
 
 
 @lru_cache(maxsize=10_000)

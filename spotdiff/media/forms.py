@@ -9,8 +9,9 @@ from spotdiff.names import normalised
 Form = Literal["frames", "images", "path"]
 FORMS: tuple[Form, ...] = get_args(Form)
 
-_TAKE_FRAMES = ("qwen2_5_vl", "qwen3_vl", "qwen3_5", "internvl_hf")
-"""Models of lmms-eval that were seen to take a list of frames as a video, with exactly those frames, in order."""
+_TAKE_FRAMES = ("qwen2_5_vl", "qwen3_vl", "qwen3_5")
+"""Models of lmms-eval that were seen to take a list of frames as a video, with exactly those frames, in order. Its
+internvl_hf is none: it takes 32 of them, whatever is sent, unless its own argument num_frames says their number."""
 
 
 def form_for(asked: Form | None, model: str | None) -> Form:

@@ -102,6 +102,8 @@ def _write_png(image: PILImage.Image, target: Path) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             image.save(file, format="PNG")
+        # mkstemp keeps others out; a cache may be shared.
+        os.chmod(temporary, 0o644)
         os.replace(temporary, target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

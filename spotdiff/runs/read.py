@@ -11,7 +11,7 @@ from typing import Any
 from spotdiff.errors import SpotdiffError
 from spotdiff.runs.records import from_record
 from spotdiff.scoring import Scored
-from spotdiff.tasks import Table, Task, benchmarks, task
+from spotdiff.tasks import Table, Task, benchmarks, task, tasks
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def read_runs(path: Path) -> list[Run]:
         raise SpotdiffError(f"There is no folder {path}")
     found = {*path.rglob("*samples_*.jsonl"), *path.rglob("*_scored.jsonl")} if path.is_dir() else {path}
     # VLMEvalKit links the files of a run from the folder above it.
-    files = sorted(file for file in found if not file.is_symlink() or not path.is_dir())
+    files = sorted(file for file in found if not path.is_dir() or (not file.is_symlink() and _is_ours(file)))
     by_run: dict[str, list[Path]] = {}
     for file in files:
         by_run.setdefault(_run_name(file), []).append(file)
@@ -51,6 +51,12 @@ def read_runs(path: Path) -> list[Run]:
             f"{path} holds no scored answers. lmms-eval writes them with --log_samples and --output_path"
         )
     return runs
+
+
+def _is_ours(file: Path) -> bool:
+    """Whether the log may hold our answers; lmms-eval names a task's log after it."""
+    _, mark, name = file.stem.partition("_samples_")
+    return not mark or name in tasks() or name.endswith("_scored")
 
 
 def _run_name(file: Path) -> str:

@@ -19,6 +19,8 @@ from spotdiff.benchmarks.m3verse.mini import FOLDER, QUESTIONS, card, rows, vide
 from spotdiff.benchmarks.m3verse.mini_scenes import SCENES, State
 from spotdiff.scoring import chance, subset_score
 
+pytestmark = pytest.mark.slow
+
 Row = dict[str, Any]
 Frames = list[npt.NDArray[np.int16]]
 

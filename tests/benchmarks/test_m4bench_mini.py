@@ -16,6 +16,8 @@ from PIL import Image
 
 from spotdiff.benchmarks.m4bench.mini import CONFIGS, FOLDER, card, write
 
+pytestmark = pytest.mark.slow
+
 Row = dict[str, Any]
 
 NAMES = [

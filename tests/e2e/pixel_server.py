@@ -200,6 +200,16 @@ class PixelServer:
         return outcome
 
 
+def with_images_reversed(body: bytes) -> bytes:
+    """The same request with the images of its last message in reverse order."""
+    request = json.loads(body)
+    parts = request["messages"][-1]["content"]
+    places = [number for number, part in enumerate(parts) if part["type"] == "image_url"]
+    for number, part in zip(places, [parts[number] for number in reversed(places)], strict=True):
+        parts[number] = part
+    return json.dumps(request).encode()
+
+
 def _received(body: bytes) -> list[str | Image.Image]:
     """Texts and images of the user's messages, in order."""
     received: list[str | Image.Image] = []

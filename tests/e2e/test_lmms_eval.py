@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from lmms_runs import Finished, run
-from pixel_server import FAULTS, Fault, PixelServer, always
+from pixel_server import FAULTS, Fault, PixelServer, always, with_images_reversed
 from tiny_models import build_qwen3_vl
 
 from spotdiff.scoring import Scored
@@ -77,13 +76,7 @@ class _Swapping(PixelServer):
     """Sees the images of each request in reverse order."""
 
     def handle(self, body: bytes) -> Fault:
-        request = json.loads(body)
-        parts = request["messages"][-1]["content"]
-        places = [number for number, part in enumerate(parts) if part["type"] == "image_url"]
-        reverse = [parts[number] for number in reversed(places)]
-        for number, part in zip(places, reverse, strict=True):
-            parts[number] = part
-        return super().handle(json.dumps(request).encode())
+        return super().handle(with_images_reversed(body))
 
 
 def test_two_images_in_the_wrong_order_are_noticed(tmp_path: Path) -> None:

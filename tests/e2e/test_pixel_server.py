@@ -30,6 +30,8 @@ from spotdiff.benchmarks.m4bench.mini import CONFIGS, FOLDER
 from spotdiff.media.images import draw_box, open_image, pixel_digest, side_by_side
 from spotdiff.question import Box
 
+pytestmark = pytest.mark.slow
+
 Row = dict[str, Any]
 Pictures = Sequence[Image.Image]
 

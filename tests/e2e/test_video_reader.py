@@ -27,6 +27,8 @@ from spotdiff.benchmarks.m3verse.mini import FOLDER
 from spotdiff.media.images import pixel_digest
 from spotdiff.scoring import chance, subset_score
 
+pytestmark = pytest.mark.slow
+
 Row = dict[str, Any]
 Frames = Sequence[Image.Image]
 

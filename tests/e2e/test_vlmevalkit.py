@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pixel_server import PixelServer
+from pixel_server import FAULTS, Fault, PixelServer, always, with_images_reversed
 
 from spotdiff.baselines import answer_with
 from spotdiff.evaluation import Evaluation
@@ -65,7 +65,7 @@ def test_a_model_behind_a_server_gets_images_and_boxes_that_can_be_answered_by_l
     model = "qwen3-vl-served"
     with PixelServer(box_family="qwen3_vl") as server:
         words = ["run", "--data", "M4Bench_Mini", "--model", model, "--base-url", server.url]
-        done = vlmeval(*words, folder=tmp_path)
+        done = vlmeval(*words, folder=tmp_path, SPOTDIFF_BOX_FAMILY="qwen3_vl")
         requests = server.requests
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     records = scored(tmp_path, model, "M4Bench_Mini")
@@ -74,6 +74,33 @@ def test_a_model_behind_a_server_gets_images_and_boxes_that_can_be_answered_by_l
     for request in requests:
         # Names in the data tell the answer.
         assert not any(word in request.body for word in (b".png", b".jpg", b"m4bench", b"M4Bench", b"/tmp", b"_pair_"))
+
+
+class _Swapping(PixelServer):
+    """Sees the images of each request in reverse order."""
+
+    def handle(self, body: bytes) -> Fault:
+        return super().handle(with_images_reversed(body))
+
+
+def test_images_in_the_wrong_order_are_noticed(tmp_path: Path) -> None:
+    data = ["M4Bench_Mini_Spatial_Perception", "M4Bench_Mini_Instance_Comparison_VP"]
+    with _Swapping(box_family="pixels") as server:
+        words = ["run", "--data", *data, "--model", "served", "--base-url", server.url]
+        done = vlmeval(*words, folder=tmp_path, SPOTDIFF_BOX_FAMILY="pixels")
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    records = [record for name in data for record in scored(tmp_path, "served", name)]
+    assert sum(record["score"] for record in records) <= 0.2 * len(records)
+
+
+def test_a_server_that_answers_with_an_error_page_fails_the_run(tmp_path: Path) -> None:
+    data = "M4Bench_Mini_State_Comparison"
+    with PixelServer(box_family="pixels", fault=always(FAULTS["html"])) as server:
+        words = ["run", "--data", data, "--model", "served", "--base-url", server.url, "--retry", "1", "--limit", "3"]
+        done = vlmeval(*words, folder=tmp_path)
+    assert done.returncode == 1
+    assert f"FAILED  served on {data}: 3 of 3 requests failed" in done.stderr
+    assert {record["outcome"] for record in scored(tmp_path, "served", data)} == {"error"}
 
 
 def test_published_replies_score_as_published_where_no_judge_took_part(

@@ -25,15 +25,14 @@ NAME = "m4bench_spatial_perception_vp"
 @pytest.fixture(autouse=True)
 def nothing_loaded() -> Iterator[None]:
     yield
-    for state in (adapter._loaded, adapter._totals, adapter._seen_whole):
-        state.clear()
+    adapter._loads.clear()
 
 
 def words(model: str | None) -> Mapping[str, Any]:
     return adapter.MODEL_WORDS[model]
 
 
-def load(model: str | None = "gpt", name: str = NAME) -> list[Row]:
+def load(model: str | None = "gpt4o", name: str = NAME) -> list[Row]:
     """The documents of a task, loaded as lmms-eval does: document 0 is asked for its text at once."""
     rows = list(getattr(documents, name)(None))
     adapter.doc_to_text(without_images(rows[0]), words(model))
@@ -57,8 +56,8 @@ def test_the_mapping_of_model_words_has_every_key_and_survives_a_copy() -> None:
 
 def test_boxes_are_written_for_the_model_that_is_asked(make_row: MakeRow, data_folder: Write) -> None:
     data_folder(spatial_perception=[make_row()])
-    texts = {model: adapter.doc_to_text(load(model)[0], words(model)) for model in ("gpt", "internvl2", "qwen3_vl")}
-    assert "[4, 5, 40, 30] in image-1" in texts["gpt"]
+    texts = {model: adapter.doc_to_text(load(model)[0], words(model)) for model in ("gpt4o", "internvl2", "qwen3_vl")}
+    assert "[4, 5, 40, 30] in image-1" in texts["gpt4o"]
     assert "<box>[[62, 104, 625, 625]]</box> in image-1" in texts["internvl2"]
     assert len(set(texts.values())) == 3
 
@@ -74,7 +73,7 @@ def test_a_model_of_unknown_family_is_an_error_as_the_task_is_loaded(make_row: M
 
 def test_a_missing_image_stops_a_model_as_the_task_is_loaded(make_row: MakeRow, data_folder: Write) -> None:
     data_folder(spatial_perception=[make_row("a"), make_row("b", image_2=None)])
-    for model in ("gpt", None):
+    for model in ("gpt4o", None):
         with pytest.raises(DataError, match="row b, field image_2"):
             load(model)
 
@@ -88,7 +87,7 @@ def test_models_that_look_at_nothing_need_no_images(
     assert len(load(model)) == 1
 
 
-@pytest.mark.parametrize("model", ["gpt", None])
+@pytest.mark.parametrize("model", ["gpt4o", None])
 def test_images_are_checked_once_for_each_loading(
     make_row: MakeRow, data_folder: Write, monkeypatch: pytest.MonkeyPatch, model: str | None
 ) -> None:
@@ -115,7 +114,7 @@ def test_messages_are_one_turn_with_both_images_and_then_the_text(make_row: Make
     digests = [pixel_digest(part["url"]) for part in message["content"][:2]]
     assert digests == [pixel_digest(open_image(row[name], "")) for name in ("image_1", "image_2")]
     assert [pixel_digest(image) for image in adapter.doc_to_visual(doc)] == digests
-    assert message["content"][2]["text"] == adapter.doc_to_text(doc, words("gpt"))
+    assert message["content"][2]["text"] == adapter.doc_to_text(doc, words("gpt4o"))
 
 
 def test_messages_are_new_at_each_call(make_row: MakeRow, data_folder: Write) -> None:
@@ -129,7 +128,7 @@ def test_messages_are_new_at_each_call(make_row: MakeRow, data_folder: Write) ->
 def test_text_and_target_need_no_images(make_row: MakeRow, data_folder: Write) -> None:
     data_folder(spatial_perception=[make_row()])
     doc = without_images(load()[0])
-    assert adapter.doc_to_text(doc, words("gpt")).startswith("[4, 5, 40, 30] in image-1")
+    assert adapter.doc_to_text(doc, words("gpt4o")).startswith("[4, 5, 40, 30] in image-1")
     assert adapter.doc_to_target(doc) == "B"
 
 
@@ -203,3 +202,22 @@ def test_other_exceptions_are_left_alone() -> None:
 
     with pytest.raises(ZeroDivisionError):
         adapter.reported(broken)()
+
+
+# --- several loadings in one process ------------------------------------------------------------------------------
+
+
+def test_a_task_loaded_again_for_another_model_or_order_leaves_the_first_loading_as_it_was(
+    make_row: MakeRow, data_folder: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data_folder(spatial_perception=[make_row(str(number)) for number in range(12)])
+    first = load("qwen2_vl")
+    before = [(adapter.doc_to_text(doc, words("qwen2_vl")), adapter.doc_to_target(doc)) for doc in first]
+    monkeypatch.setenv("SPOTDIFF_SHUFFLE_SEED", "3")
+    second = load("qwen3_vl")
+    assert [adapter.doc_to_target(doc) for doc in second] != [adapter.doc_to_target(doc) for doc in first]
+    assert [(adapter.doc_to_text(doc, words("qwen2_vl")), adapter.doc_to_target(doc)) for doc in first] == before
+    assert all(
+        adapter.doc_to_messages(doc)[0]["content"][-1]["text"] == text
+        for doc, (text, _) in zip(first, before, strict=True)
+    )

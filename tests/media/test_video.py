@@ -32,6 +32,8 @@ from spotdiff.media.video import (
     read_frames,
 )
 
+pytestmark = pytest.mark.slow
+
 DECODERS: tuple[Decoder, ...] = ("pyav", "decord")
 SMALL = (56, 32)
 

@@ -14,6 +14,8 @@ from videos import edit, packets_of, write_video
 from spotdiff.errors import DataError, SettingError, SpotdiffError
 from spotdiff.media.video import Sampling, decode_whole, probe, read_frames, verify
 
+pytestmark = pytest.mark.slow
+
 LONG = 60.0
 
 

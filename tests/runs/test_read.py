@@ -117,7 +117,9 @@ def test_ways_of_asking_that_share_no_table_are_kept_apart(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85"])
 def test_a_reply_with_a_separator_of_lines_does_not_break_its_log(tmp_path: Path, separator: str) -> None:
-    write(tmp_path / "20260101_samples_x.jsonl", [sample(record(), reply=f"A{separator}because")])
+    write(
+        tmp_path / "20260101_samples_m4bench_state_invariance.jsonl", [sample(record(), reply=f"A{separator}because")]
+    )
     assert len(read_runs(tmp_path)[0].scored["m4bench"]) == 1
 
 
@@ -129,7 +131,7 @@ def test_ids_may_hold_anything(tmp_path: Path) -> None:
 
 def test_logs_of_other_tasks_are_passed_over(tmp_path: Path) -> None:
     write(tmp_path / "20260101_samples_mmmu.jsonl", [{"doc_id": 1, "acc": 1.0}, {"doc_id": 2, "mmmu_acc": {"id": 1}}])
-    write(tmp_path / "20260101_samples_ours.jsonl", [sample(record())])
+    write(tmp_path / "20260101_samples_m4bench_state_invariance.jsonl", [sample(record())])
     write(tmp_path / "other" / "z_scored.jsonl", [{"index": 1, "hit": 1}, 5, [1], None, "text"])
     assert len(read_runs(tmp_path)) == 1
 

@@ -23,7 +23,7 @@ from spotdiff.tasks import tasks, vlmeval_tasks
 pytest.importorskip("vlmeval")
 pytestmark = [pytest.mark.framework, pytest.mark.xdist_group("vlmeval")]
 
-MINI_TASKS = [name for name in tasks() if name.startswith("m4bench_mini")]
+MINI_TASKS = [name for name, entry in tasks().items() if entry.data.endswith("_mini")]
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,10 @@ def test_our_package_can_be_imported_by_its_own_name(framework: Any) -> None:
 
 
 @pytest.mark.parametrize("name", MINI_TASKS)
-def test_a_model_gets_the_same_parts_as_in_lmms_eval(name: str, framework: Any) -> None:
+def test_a_model_gets_the_same_parts_as_in_lmms_eval(
+    name: str, framework: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPOTDIFF_FRAMES", "3")
     dataset = build(framework, tasks()[name].vlmeval_name)
     documents = adapter.load_documents(name)
     assert len(dataset) == len(documents)
@@ -109,6 +112,24 @@ def test_a_model_gets_the_same_parts_as_in_lmms_eval(name: str, framework: Any) 
         ]
         assert [part["type"] for part in messages] == [part["type"] for part in turn["content"]]
         assert parts == expected
+
+
+def test_a_model_that_reads_videos_itself_gets_the_same_files_as_in_lmms_eval(
+    framework: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SPOTDIFF_VIDEO_FORM", "path")
+    dataset = build(framework, "M3Verse_Mini")
+    documents = adapter.load_documents("m3verse_mini")
+    adapter.doc_to_text(documents[0], {"model": "gpt-4o"})
+    for number in (0, len(documents) - 1):
+        (turn,) = adapter.doc_to_messages(documents[number])
+        files = [part["url"] for part in turn["content"] if part["type"] == "video"]
+        messages = dataset.build_prompt(number)
+        assert [message["type"] for message in messages] == ["text", "video", "text", "video", "text"]
+        assert [message["value"] for message in messages if message["type"] == "video"] == files
+        assert len(set(files)) == 2
+        assert all(re.fullmatch(r"[0-9a-f]{64}\.mp4", Path(file).name) for file in files)
+        assert {Path(file).parent for file in files} == {tmp_path / "media/videos"}
 
 
 def test_an_image_is_a_file_whose_name_tells_its_pixels_and_nothing_else(framework: Any, tmp_path: Path) -> None:

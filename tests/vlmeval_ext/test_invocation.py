@@ -5,17 +5,25 @@ from pathlib import Path
 
 import pytest
 
+from spotdiff.benchmarks.m4bench.boxes import FAMILIES, family_of_model
 from vlmeval_ext.invocation import Invocation, is_media_free
 
 
 def test_names_are_read_from_the_arguments_of_vlmevalkit() -> None:
     told = Invocation.of(["--data", "M4Bench", "MMBench", "--model", "GPT4o", "--limit", "5", "--verbose"])
-    assert told == Invocation(data=("M4Bench", "MMBench"), models=("GPT4o",))
+    assert told == Invocation(data=("M4Bench", "MMBench"), models=("GPT4o",), named=("GPT4o",), limited=True)
 
 
 def test_a_model_given_by_its_repository_or_folder_is_known_by_the_last_part() -> None:
     told = Invocation.of(["--model", "Qwen/Qwen2-VL-7B-Instruct", "/models/InternVL3-8B/"])
     assert told.models == ("Qwen2-VL-7B-Instruct", "InternVL3-8B")
+
+
+def test_the_name_of_a_served_model_does_not_tell_how_its_images_are_prepared() -> None:
+    words = ["--model", "Qwen/Qwen2.5-VL-7B-Instruct"]
+    assert Invocation.of(words).asked == ("Qwen2.5-VL-7B-Instruct",)
+    (served,) = Invocation.of([*words, "--base-url", "http://localhost:8000/v1"]).asked
+    assert family_of_model(served, FAMILIES) is None
 
 
 def test_mode_is_not_taken_for_an_abbreviation_of_model() -> None:

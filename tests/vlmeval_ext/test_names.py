@@ -124,3 +124,19 @@ def test_every_data_set_of_vlmevalkit_is_accepted_and_no_other() -> None:
     given = arguments(data=["M4Bench", "MMBench_DEV_EN", "MVBench_8frame", "MMBench_DEV_ENN"])
     (fault,) = names.faults(given, framework())
     assert "no data set 'MMBench_DEV_ENN'; did you mean MMBench_DEV_EN?" in fault
+
+
+def test_a_served_model_with_a_slash_in_its_name_is_refused_before_vlmevalkit_fails_at_it() -> None:
+    words = ["--data", "M4Bench", "--model", "org/name", "--base-url", "http://localhost:8000/v1"]
+    (fault,) = names.early_faults(Invocation.of(words))
+    assert "org/name" in fault
+    assert "--served-model-name" in fault
+    assert names.early_faults(Invocation.of([*words, "--api-mode"])) == []
+    assert names.early_faults(Invocation.of(words[:4])) == []
+
+
+def test_a_limit_that_would_be_ignored_is_refused() -> None:
+    words = ["--data", "M4Bench", "--model", "GPT4o", "--limit", "5"]
+    assert names.early_faults(Invocation.of(words)) == []
+    (fault,) = names.early_faults(Invocation.of([*words, "--api-mode"]))
+    assert "--limit" in fault

@@ -14,12 +14,14 @@ from vlmeval_ext.outcome import Outcome, Run
 NOW = datetime.now().astimezone()
 
 
-def outcome_of(entry: dict[str, Any] | None, folder: Path, *, infers_only: bool = False) -> Outcome:
+def outcome_of(
+    entry: dict[str, Any] | None, folder: Path, *, infers_only: bool = False, keeps_failed: bool = False
+) -> Outcome:
     file = folder / "status.json"
     if entry is not None:
         entry = {"updated_at": (NOW + timedelta(seconds=5)).isoformat(), **entry}
         file.write_text(json.dumps({"datasets": {"M4Bench": entry}}))
-    (outcome,) = Run({"GPT4o": file}, ("M4Bench",), infers_only, (), NOW).outcomes()
+    (outcome,) = Run({"GPT4o": file}, ("M4Bench",), infers_only, (), NOW, keeps_failed).outcomes()
     return outcome
 
 
@@ -126,3 +128,12 @@ def test_replies_that_are_used_again_without_being_asked_for_are_noted(
     stored.touch()
     run = Run.of(arguments(tmp_path, data=["M4Bench", "M4Bench_Mini"], **given), framework())
     assert run.stored_predictions == ((stored,) if noted else ())
+
+
+def test_failed_requests_fail_the_run_unless_they_are_wanted_as_they_are(tmp_path: Path) -> None:
+    metrics = {"acc": 0.5, "questions": 8, "outcome/parsed": 5, "outcome/error": 3}
+    outcome = outcome_of({"status": "done", "metrics": metrics}, tmp_path)
+    assert outcome.failed
+    assert outcome.text.startswith("3 of 8 requests failed")
+    assert not outcome_of({"status": "done", "metrics": {**metrics, "outcome/error": 0}}, tmp_path).failed
+    assert not outcome_of({"status": "done", "metrics": metrics}, tmp_path, keeps_failed=True).failed

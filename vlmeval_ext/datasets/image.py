@@ -12,19 +12,15 @@ from typing import Any
 import pandas
 from vlmeval.dataset.image_base import ImageBaseDataset
 
-from spotdiff.errors import SpotdiffError
+from spotdiff.errors import SettingError, SpotdiffError
 from spotdiff.media.clips import link_by_digest
-from spotdiff.media.forms import Form
 from spotdiff.media.images import save_by_digest
 from spotdiff.question import Image, Question, Text
 from spotdiff.tasks import vlmeval_tasks
-from vlmeval_ext.invocation import Invocation, is_media_free
-from vlmeval_ext.loading import Loaded, load
+from vlmeval_ext.invocation import Invocation, is_media_free, last_part
+from vlmeval_ext.loading import FORMS, Loaded, load
 from vlmeval_ext.prompt import Prompt
 from vlmeval_ext.results import score
-
-_FORMS: tuple[Form, ...] = ("images", "path")
-"""VLMEvalKit has no way to hand over a list of frames. Images are what all its models take, in order."""
 
 
 class SpotdiffDataset(ImageBaseDataset):  # type: ignore[misc]
@@ -46,10 +42,13 @@ class SpotdiffDataset(ImageBaseDataset):  # type: ignore[misc]
         Raises SpotdiffError with every fault of the data.
         """
         told = Invocation.of(sys.argv[1:])
-        self._models = (model,) if isinstance(model, str) else tuple(model or told.models)
+        given = (model,) if isinstance(model, str) else tuple(model or ())
+        self._models = tuple(last_part(name) for name in given) or told.models
         told = replace(told, models=self._models)
         self._media_free = is_media_free(self._models)
-        self._loaded: Loaded = load(dataset, self._models, media=told.needs_media)
+        self._loaded: Loaded = load(dataset, told.asked, media=told.needs_media)
+        if not told.served and self._loaded.evaluation.settings.box_family is None:
+            _refuse_shrunk_images(self._models, self._loaded)
         super().__init__(dataset)
 
     @classmethod
@@ -69,7 +68,7 @@ class SpotdiffDataset(ImageBaseDataset):  # type: ignore[misc]
         question, evaluation = self._loaded.question(row["index"]), self._loaded.evaluation
         folder = evaluation.settings.media_cache
         messages: list[dict[str, str]] = []
-        for part in question.parts if self._media_free else evaluation.shown(question, _FORMS):
+        for part in question.parts if self._media_free else evaluation.shown(question, FORMS):
             if isinstance(part, Text):
                 messages.append({"type": "text", "value": Prompt(_no_file_name(part.text), question)})
             elif self._media_free:
@@ -100,6 +99,21 @@ class SpotdiffDataset(ImageBaseDataset):  # type: ignore[misc]
     def report_judge_err(cls, prediction_file: object, **_: Any) -> dict[str, int]:
         """No judge of VLMEvalKit takes part."""
         return {"failed": 0, "total": 0}
+
+
+def _refuse_shrunk_images(models: Sequence[str], loaded: Loaded) -> None:
+    """Some API models of VLMEvalKit shrink every image, so that boxes in pixels of the image do not fit any more."""
+    from vlmeval.config import supported_VLM
+
+    if not any(option.boxes for _, question in loaded.questions() for option in question.options):
+        return
+    for name in models:
+        size = getattr(supported_VLM.get(name), "keywords", {}).get("img_size", -1)
+        if size > 0:
+            raise SettingError(
+                f"{name} shrinks images to {size} pixels, and the questions hold boxes in pixels. Take a model of "
+                "VLMEvalKit with img_size=-1 (such as its _HIGH form), or set SPOTDIFF_BOX_FAMILY to run it as it is"
+            )
 
 
 def _row(index: str, question: Question) -> dict[str, str]:

@@ -8,7 +8,6 @@ from typing import Any
 from spotdiff.benchmarks.m3verse.protocol import VARIANTS, problems, question
 from spotdiff.benchmarks.m3verse.schema import NO_CORRECT_OPTION, VIDEO_COLUMNS
 from spotdiff.benchmarks.m3verse.tables import table
-from spotdiff.errors import SettingError
 from spotdiff.question import Question
 from spotdiff.tasks import Benchmark, Setting, Task
 
@@ -43,10 +42,9 @@ def _group(suffix: str) -> tuple[str, ...]:
 
 
 def _no_correct_option(asked: Question) -> Sequence[str]:
-    for option in asked.options:
-        if option.text == NO_CORRECT_OPTION:
-            return [option.letter]
-    raise SettingError(f"policy no_correct_option does not fit question {asked.id}: that option is not on offer")
+    """The option that says so where it is on offer, else the first one."""
+    offered = [option.letter for option in asked.options if option.text == NO_CORRECT_OPTION]
+    return offered or [asked.options[0].letter]
 
 
 BENCHMARK = Benchmark(

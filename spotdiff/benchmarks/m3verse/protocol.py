@@ -65,7 +65,8 @@ def question(row: Mapping[str, Any], setting: Setting, settings: Settings, model
         ),
         options=options,
         gold=gold,
-        cluster=row["scene"],
+        # Scenes are numbered anew in each part.
+        cluster=f"{setting.name}/{row['scene']}",
         several=several,
         groups={
             "setting": setting.name,
@@ -104,13 +105,13 @@ def sampling(settings: Settings, model: str | None) -> Sampling:
 def problems(row: Mapping[str, Any], file: str) -> list[Problem]:
     """All faults of one row, videos aside."""
     place = f"{row.get('id') or '?'} (scene {row.get('scene') or '?'})"
-    missing = [name for name in ("id", "scene", "question", *VIDEO_COLUMNS) if not isinstance(row.get(name), str)]
-    missing += [name for name in ("options", "answer", "capabilities") if not isinstance(row.get(name), list)]
+    missing = [name for name, kind in _COLUMNS.items() if not isinstance(row.get(name), kind)]
     if missing:
         return [Problem(file, place, name, "is missing", "Prepare the data again") for name in missing]
     return [
         Problem(file, place, name, message, remedy)
         for name, message, remedy in (
+            *((name, "is empty", "Give it a value") for name in ("id", "scene", "question") if not row[name].strip()),
             *_option_problems(row["options"]),
             *_answer_problems(row["answer"], len(row["options"])),
             *_kind_problems(row),
@@ -118,6 +119,12 @@ def problems(row: Mapping[str, Any], file: str) -> list[Problem]:
         )
     ]
 
+
+_COLUMNS: Mapping[str, type] = {
+    **dict.fromkeys(("id", "scene", "state", "category", "subcategory", "question", *VIDEO_COLUMNS), str),
+    **dict.fromkeys(("options", "answer", "capabilities"), list),
+    "hallucination": bool,
+}
 
 _Fault = tuple[str, str, str]
 

@@ -32,7 +32,7 @@ class BoxFamily:
         the family's own resize to multiples of `patch` with an area between `min_pixels` and `max_pixels`, where the
         last pixel is the highest coordinate.
     rounding: "floor" or "round" (half to even, as Python's round).
-    models: beginnings of normalised model names (see `normalised`) that use this format.
+    models: beginnings of normalised model names (see `normalised`) that use this format, or whole ones with `$` behind.
     """
 
     template: str
@@ -85,16 +85,34 @@ FAMILIES: Mapping[str, BoxFamily] = {
     "internvl": BoxFamily("<box>[[{x1}, {y1}, {x2}, {y2}]]</box>", 1000, "round", models=("internvl", "mini_internvl")),
     "deepseek_vl2": BoxFamily("<|det|>[[{x1}, {y1}, {x2}, {y2}]]<|/det|>", 999, models=("deepseek_vl2",)),
     "pixels": BoxFamily(
-        _PLAIN, "pixels", models=("gpt", "chatgpt", "gemini", "claude", "qwen_vl_max", "qwenvlmax", "spotdiff_baseline")
+        _PLAIN,
+        "pixels",
+        models=(
+            "gpt4",
+            "gpt_4",
+            "gpt5",
+            "gpt_5",
+            "chatgpt",
+            "gemini",
+            "claude",
+            "qwen_vl_max",
+            "qwenvlmax",
+            "spotdiff_baseline",
+        ),
     ),
     # Pixels after the resize, so the bounds of the resize matter: those of the processor itself, which servers use, and
     # those that each framework sets for its own Qwen2.5-VL. `qwen2_5_vl` is lmms-eval's word; VLMEvalKit's names go on.
     "qwen2_5_vl": BoxFamily(_PLAIN, "resized", "round"),
     "qwen2_5_vl_lmms_eval": BoxFamily(
-        _PLAIN, "resized", "round", models=("qwen2_5_vl",), min_pixels=200704, max_pixels=1605632
+        _PLAIN, "resized", "round", models=("qwen2_5_vl$",), min_pixels=200704, max_pixels=1605632
     ),
     "qwen2_5_vl_vlmevalkit": BoxFamily(
-        _PLAIN, "resized", "round", models=("qwen2_5_vl_",), min_pixels=1003520, max_pixels=12845056
+        _PLAIN,
+        "resized",
+        "round",
+        models=tuple(f"qwen2_5_vl_{size}b_instruct$" for size in (3, 7, 32, 72)),
+        min_pixels=1003520,
+        max_pixels=12845056,
     ),
     "qwen3_vl": BoxFamily(_PLAIN, 1000, "round", models=("qwen3_vl", "qwen3_5")),
 }
@@ -165,7 +183,7 @@ def family_of_model(model: str | None, table: Mapping[str, BoxFamily]) -> str | 
         (len(start), place, family)
         for place, (family, entry) in enumerate(table.items())
         for start in entry.models
-        if name.startswith(start)
+        if (name == start.removesuffix("$") if start.endswith("$") else name.startswith(start))
     ]
     return max(matches)[2] if matches else None
 

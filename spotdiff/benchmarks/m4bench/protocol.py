@@ -200,6 +200,7 @@ def _template_problems(row: Mapping[str, Any], file: str, name: str) -> list[Pro
         return [
             Problem(file, name, "option_boxes", message, "Give one list of boxes an option, empty where it has none")
         ]
+    pairs.append(("question", row["question"], []))
     pairs += [
         (f"options[{i}]", text, boxes)
         for i, (text, boxes) in enumerate(zip(row["options"], row["option_boxes"], strict=True))

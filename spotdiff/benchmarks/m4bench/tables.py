@@ -112,7 +112,7 @@ def _coverage(estimates: dict[str, Estimate], expected: Mapping[str, int]) -> li
     mean = _mean(estimates)
     asked = sum(entry.n for entry in estimates.values())
     line = f"Coverage: {mean.coverage} settings, {asked} of {sum(expected.values())} questions."
-    if mean.mean is None and mean.mean_covered is not None:
+    if len(expected) > 1 and mean.mean is None and mean.mean_covered is not None:
         line += f" Mean over the settings that were run: {percent(mean.mean_covered)};"
         line += f" by the paper's convention, a missing setting counting as 0: {percent(mean.mean_missing_zero)}."
     return [line]

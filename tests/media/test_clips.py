@@ -1,0 +1,142 @@
+"""Frames as prompts use them, and files for models that read them themselves."""
+
+import hashlib
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from videos import numbers_in, write_video
+
+from spotdiff.errors import DataError, SettingError
+from spotdiff.media import clips
+from spotdiff.media.clips import KEPT, frames_of, link_by_digest
+from spotdiff.media.sampling import Sampling
+
+THREE = Sampling(count=3, size=(56, 32))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept() -> None:
+    clips._decoded.cache_clear()
+
+
+def decodings() -> int:
+    return clips._decoded.cache_info().misses
+
+
+# --- frames -------------------------------------------------------------------------------------------------------
+
+
+def test_the_next_question_on_a_video_gets_the_same_frames_without_a_second_decoding(tmp_path: Path) -> None:
+    path = write_video(tmp_path / "a.mp4", 9)
+    first, second = frames_of(path, THREE), frames_of(path, THREE)
+    assert numbers_in(first) == [0, 4, 8]
+    assert all(one is other for one, other in zip(first, second, strict=True))
+    assert decodings() == 1
+
+
+def test_a_list_that_was_changed_changes_no_other(tmp_path: Path) -> None:
+    path = write_video(tmp_path / "a.mp4", 9)
+    frames_of(path, THREE).clear()
+    assert numbers_in(frames_of(path, THREE)) == [0, 4, 8]
+
+
+def test_another_sampling_is_decoded_for_itself(tmp_path: Path) -> None:
+    path = write_video(tmp_path / "a.mp4", 9)
+    assert numbers_in(frames_of(path, THREE)) == [0, 4, 8]
+    assert numbers_in(frames_of(path, Sampling(count=2, size=(56, 32)))) == [0, 8]
+    assert frames_of(path, Sampling(count=3, size=(28, 28)))[0].size == (28, 28)
+
+
+def test_a_changed_file_is_decoded_again(tmp_path: Path) -> None:
+    path = write_video(tmp_path / "a.mp4", 9)
+    assert numbers_in(frames_of(path, THREE)) == [0, 4, 8]
+    write_video(path, 5)
+    assert numbers_in(frames_of(path, THREE)) == [0, 2, 4]
+
+
+def test_a_file_that_goes_missing_is_an_error_though_its_frames_were_read(tmp_path: Path) -> None:
+    path = write_video(tmp_path / "a.mp4", 9)
+    frames_of(path, THREE)
+    path.unlink()
+    with pytest.raises(DataError, match="no such file"):
+        frames_of(path, THREE)
+
+
+def test_a_fault_is_not_kept(tmp_path: Path) -> None:
+    path = tmp_path / "a.mp4"
+    for _ in range(2):
+        with pytest.raises(DataError, match="no such file"):
+            frames_of(path, THREE)
+    write_video(path, 5)
+    assert numbers_in(frames_of(path, THREE)) == [0, 2, 4]
+
+
+def test_no_more_than_the_two_videos_of_a_scene_are_held(tmp_path: Path) -> None:
+    paths = [write_video(tmp_path / f"{number}.mp4", 3) for number in range(5)]
+    for path in paths:
+        frames_of(path, THREE)
+    assert KEPT == clips._decoded.cache_info().currsize == 2
+    for path in paths[-2:]:
+        frames_of(path, THREE)
+    assert decodings() == 5
+    frames_of(paths[0], THREE)
+    assert decodings() == 6
+
+
+# --- files --------------------------------------------------------------------------------------------------------
+
+
+def test_a_link_is_named_after_the_content_and_leads_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "the answer is B.mp4"
+    path.write_bytes(b"content")
+    link = link_by_digest(path, tmp_path / "links")
+    assert link == tmp_path / "links" / f"{hashlib.sha256(b'content').hexdigest()}.mp4"
+    assert link.read_bytes() == b"content"
+    assert link_by_digest(path, tmp_path / "links") == link
+    assert [entry.name for entry in (tmp_path / "links").iterdir()] == [link.name]
+
+
+def test_equal_videos_share_a_link_and_others_do_not(tmp_path: Path) -> None:
+    for name, content in (("a.mp4", b"one"), ("b.mp4", b"one"), ("c.mp4", b"two")):
+        (tmp_path / name).write_bytes(content)
+    a, b, c = (link_by_digest(tmp_path / name, tmp_path / "links") for name in ("a.mp4", "b.mp4", "c.mp4"))
+    assert a == b != c
+    assert (a.read_bytes(), c.read_bytes()) == (b"one", b"two")
+
+
+def test_a_changed_video_gets_another_link(tmp_path: Path) -> None:
+    path = tmp_path / "a.mp4"
+    path.write_bytes(b"old content")
+    old = link_by_digest(path, tmp_path / "links")
+    path.write_bytes(b"new")
+    assert link_by_digest(path, tmp_path / "links") != old
+
+
+@pytest.mark.parametrize("how", ["gone", "replaced by another video"])
+def test_a_link_that_no_longer_leads_to_its_content_is_renewed(tmp_path: Path, how: str) -> None:
+    old, new = tmp_path / "old.mp4", tmp_path / "new.mp4"
+    old.write_bytes(b"content")
+    link = link_by_digest(old, tmp_path / "links")
+    old.rename(new)
+    if how != "gone":
+        old.write_bytes(b"something else")
+    assert link_by_digest(new, tmp_path / "links") == link
+    assert link.read_bytes() == b"content"
+
+
+def test_many_may_make_the_same_link_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.mp4"
+    path.write_bytes(b"content")
+    with ThreadPoolExecutor(8) as pool:
+        links = set(pool.map(lambda _: link_by_digest(path, tmp_path / "links"), range(40)))
+    (link,) = links
+    assert os.listdir(tmp_path / "links") == [link.name]
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_that_says_what_to_set(tmp_path: Path) -> None:
+    path = tmp_path / "a.mp4"
+    path.write_bytes(b"content")
+    with pytest.raises(SettingError, match="SPOTDIFF_MEDIA_CACHE"):
+        link_by_digest(path, path / "links")
