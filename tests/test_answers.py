@@ -1095,6 +1095,7 @@ PATTERNS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", PATTERNS)
 @pytest.mark.parametrize("options", [THINGS, {letter: "word " * 100 + letter for letter in string.ascii_uppercase}])
 def test_a_hundred_thousand_signs_are_read_within_seconds(piece: str, options: dict[str, str]) -> None:

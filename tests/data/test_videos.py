@@ -18,6 +18,8 @@ from spotdiff.media import video as decoding
 from spotdiff.question import Image, Part, Text, Video
 from spotdiff.tasks import task
 
+pytestmark = pytest.mark.slow
+
 Row = dict[str, Any]
 
 SCENES = ("scene_1", "scene_2", "scene_3")

@@ -19,6 +19,8 @@ from spotdiff.evaluation import Evaluation
 from spotdiff.question import Video
 from spotdiff.tasks import task
 
+pytestmark = pytest.mark.slow
+
 Line = dict[str, Any]
 Release = Callable[..., Path]
 
