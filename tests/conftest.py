@@ -7,12 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from PIL import Image
 
 from spotdiff.benchmarks.m4bench.questions import read_questions
 from spotdiff.benchmarks.m4bench.schema import features
 from spotdiff.data.write import write_data_set
+
+# How long an example takes says how busy the machine is, and the first draw of a text builds tables of all characters.
+hypothesis.settings.register_profile("spotdiff", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("spotdiff")
 
 _CACHE = tempfile.TemporaryDirectory(prefix="spotdiff-tests-", ignore_cleanup_errors=True)
 # Read when `datasets` is imported.

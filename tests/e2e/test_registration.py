@@ -79,7 +79,7 @@ def new_environment(borrowed: Path, tmp_path_factory: pytest.TempPathFactory) ->
     def create() -> Environment:
         folder = tmp_path_factory.mktemp("environment")
         venv.create(folder, with_pip=False, symlinks=True)
-        site = Path(sysconfig.get_path("purelib", "venv", {"base": str(folder), "platbase": str(folder)}))
+        site = Path(sysconfig.get_path("purelib", "posix_prefix", {"base": str(folder), "platbase": str(folder)}))
         (site / "borrowed.pth").write_text(f"{borrowed}\n")
         return Environment(folder, site)
 
