@@ -156,10 +156,11 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     evaluation = _load_of(doc).evaluation
     question = evaluation.question(doc)
     given_as_images = evaluation.settings.video_form == "images"
-    if any(isinstance(part, Video) and not part.as_images for part in question.parts) and not given_as_images:
+    if any(isinstance(part, Video) for part in question.parts) and not given_as_images:
         raise SettingError(
             "This model has no chat form in lmms-eval and cannot tell two videos apart. Take a chat model, or set "
-            "SPOTDIFF_VIDEO_FORM=images to give every frame as an image"
+            "SPOTDIFF_VIDEO_FORM=images to give every frame as an image, without the words between: many such models "
+            "use the first image alone"
         )
     return [part.open() for part in evaluation.shown(question, _IMAGES_ONLY) if isinstance(part, Image)]
 

@@ -76,13 +76,23 @@ class Evaluation:
         return joined
 
     def data_digest(self, settings: Sequence[Setting] = ()) -> str:
-        """Tells data sets apart by what they hold: 16 hex digits over the ends of the parquet files, which state the
-        sizes and bounds of all columns. Raises DataError when the data are not there."""
+        """Tells data sets apart by what they hold: 16 hex digits over the ends of all files.
+
+        Those of a parquet file state the sizes and bounds of its columns; videos come as the rows name them.
+
+        settings: of these alone, by default of all. Raises DataError when the data are not there.
+        """
         from spotdiff.data.store import parquet_files
 
         folder = locate(self.task.data, self.settings)
         names = dict.fromkeys(setting.config for setting in settings or self.task.settings)
-        return digest_of_ends([file for name in names for file in parquet_files(folder, name)])
+        files = [file for name in names for file in parquet_files(folder, name)]
+        if self.benchmark.video_columns:
+            configs = self._configs()
+            columns = [configs[name][1][column] for name in names for column in self.benchmark.video_columns]
+            videos = dict.fromkeys(folder / name for column in columns for name in column)
+            files += [video for video in videos if video.is_file()]
+        return digest_of_ends(files)
 
     def check_media(self, forms: Collection[Form] = FORMS) -> None:
         """Make sure that all media the questions show are there and whole. To be called before a model is asked.

@@ -1110,3 +1110,22 @@ def test_an_overlong_reply_is_read_at_its_end_and_never_by_its_weakest_evidence(
     assert said(read_reply(f"{filling}\n\nThe answer is B.", THINGS)) == "B"
     assert said(read_reply(f"{filling}\n\nOption A: {filling}", THINGS)) == "none"
     assert said(read_reply(f"<think>{filling}</think>B", THINGS)) == "B"
+
+
+@pytest.mark.parametrize(
+    ("reply", "letters", "outcome"),
+    [
+        ("The answer is A and C. D is also correct.", "", "ambiguous"),
+        ("Answer: A. Also D.", "", "ambiguous"),
+        ("Answer: A (and C)", "", "ambiguous"),
+        ("The answer is A and C. A is right because it moved. C is right because it is gone.", "AC", "parsed"),
+        ("A is right. C is right.", "AC", "parsed"),
+        ("Answer: A, C. B is wrong because it did not move.", "AC", "parsed"),
+    ],
+)
+def test_of_several_letters_one_that_comes_behind_a_list_is_not_taken_for_all_of_them(
+    reply: str, letters: str, outcome: str
+) -> None:
+    options = {"A": "cup", "B": "bowl", "C": "plate", "D": "fork"}
+    found = read_reply(reply, options, several=True)
+    assert ("".join(found.letters), found.outcome.value) == (letters, outcome)

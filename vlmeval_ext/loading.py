@@ -83,7 +83,9 @@ def _told(part: Part) -> str | None:
     """What tells a part from another one without opening it; where a file lies does not matter."""
     if isinstance(part, Text):
         return part.text
-    return f"{part.sampling} {part.as_images}" if isinstance(part, Video) else None
+    if isinstance(part, Video):
+        return f"{part.path.parent.name}/{part.path.name} {part.sampling} {part.as_images}"
+    return None
 
 
 def _questions(evaluation: Evaluation, rows: Dataset) -> Iterator[Question]:

@@ -50,6 +50,7 @@ _FAILURE = re.compile(
     |Error[ ]code:[ ]?\d{3}|<(?:!doctype[ ])?html\b)""",
     re.VERBOSE | re.IGNORECASE,
 )
+_ADDING = re.compile(r"^.{0,3}\(\s*and\b|\b(?:also|additionally|as well as|plus)\b", re.IGNORECASE)
 _FAILURE_MARK = re.compile(r"\[LMMS_EVAL_(?:REQUEST_FAILED|BUDGET_EXCEEDED)")
 _REFUSAL = re.compile(
     r"""^\W{0,4}(?:i\s?'?a?m\s(?:really\s|very\s|so\s)?sorry|sorry\b|(?:i\s)?apologi[sz]e|my\sapologies|抱歉|对不起|很抱歉|我无法|无法)
@@ -146,13 +147,30 @@ def declaration(reply: Reply) -> Found | None:
         return Found((), "declaration", outcome=Outcome.none)
     if reply.several and last.affirmed:
         return _affirmed_one_by_one(firm)
+    if reply.several and _is_added_to(last, reply):
+        return Found((), "declaration", outcome=Outcome.ambiguous)
     return Found(last.letters, "declaration", last.weighed, last.beside, end=last.end)
 
 
+def _is_added_to(last: Declaration, reply: Reply) -> bool:
+    """Whether words behind the last declaration seem to add a letter: `Answer: A. Also D.`, `Answer: A (and C)`."""
+    for mention in reply.mentions:
+        between = reply.text[last.end : mention.group.start]
+        new = set(mention.group.letters) - set(last.letters)
+        if mention.group.start >= last.end and new and _ADDING.search(between):
+            return True
+    return False
+
+
 def _affirmed_one_by_one(firm: list[Declaration]) -> Found:
-    """`A is right. C is right.`: all of them, unless they only explain a list that was declared before."""
+    """`A is right. C is right.`: all of them, unless they only explain a list that was declared before.
+
+    A letter that such a list lacks may add to it or correct it: `The answer is A and C. D is right.` is ambiguous.
+    """
     letters = {letter for each in firm if each.affirmed for letter in each.letters}
-    lists = [each for each in firm if not each.affirmed and letters <= set(each.letters)]
+    lists = [each for each in firm if not each.affirmed and each.letters]
+    if lists and not letters <= set(lists[-1].letters):
+        return Found((), "declaration", outcome=Outcome.ambiguous)
     if lists:
         return Found(lists[-1].letters, "declaration", lists[-1].weighed)
     return Found(tuple(letters), "declaration", any(each.weighed for each in firm if each.affirmed))

@@ -65,15 +65,16 @@ def read_config(folder: Path, config: str, image_columns: tuple[str, ...]) -> Da
 
 
 _END = 1 << 16
-"""Bytes: room for the footer of a parquet file, with the bounds and sizes of every column chunk."""
+"""Bytes at each end: room for the footer of a parquet file, with the bounds and sizes of every column chunk."""
 
 
 def digest_of_ends(files: Sequence[Path]) -> str:
-    """16 hex digits that change when the content of parquet files does, without reading all of it."""
+    """16 hex digits that change with the content of files, without reading all of it: names, sizes and both ends."""
     digest = hashlib.sha256()
     for file in files:
         size = file.stat().st_size
         with file.open("rb") as stream:
-            stream.seek(max(0, size - _END))
-            digest.update(f"{file.name} {size} ".encode() + stream.read())
+            digest.update(f"{file.name} {size} ".encode() + stream.read(_END))
+            stream.seek(max(_END, size - _END))
+            digest.update(stream.read())
     return digest.hexdigest()[:16]

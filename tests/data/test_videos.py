@@ -307,3 +307,15 @@ def test_the_two_videos_of_a_question_are_decoded_once_for_all_its_images(
         images = [part.open() for part in found.shown(found.question(row)) if isinstance(part, Image)]
         assert len(images) == 8
     assert clips._decoded.cache_info().misses == 2
+
+
+def test_the_digest_of_the_data_changes_when_a_video_does_or_two_change_places(place: Place, tmp_path: Path) -> None:
+    before = evaluation().data_digest()
+    assert evaluation("m3verse_sim_blind").data_digest() == before
+    first, second = place(SCENES[0], 0), place(SCENES[0], 1)
+    put(second, write_video(tmp_path / "longer.mp4", 9).read_bytes())
+    replaced = evaluation().data_digest()
+    one, other = first.read_bytes(), second.read_bytes()
+    put(first, other)
+    put(second, one)
+    assert len({before, replaced, evaluation().data_digest()}) == 3

@@ -8,6 +8,7 @@ import pickle
 import re
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from PIL import Image as PILImage
 
 import _spotdiff_hook
 from lmms_eval_tasks import adapter
-from spotdiff.errors import DataError, ReplyFileError, SpotdiffError
+from spotdiff.errors import DataError, ReplyFileError, SettingError, SpotdiffError
 from spotdiff.media.images import pixel_digest
 from spotdiff.tasks import tasks, vlmeval_tasks
 
@@ -264,3 +265,19 @@ def test_missing_data_are_named_without_a_traceback(
     assert logger.filter(other)
     assert ours.exc_info is None
     assert other.exc_info is not None
+
+
+def test_a_model_of_one_image_is_refused_where_a_question_has_two(
+    framework: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vlmeval.config import supported_VLM
+
+    class OneImage:
+        INTERLEAVE = False
+
+    monkeypatch.setitem(supported_VLM, "one-image", partial(OneImage))
+    name = "M4Bench_Mini_State_Comparison"
+    with pytest.raises(SettingError, match="one-image takes one image"):
+        build(framework, name, "one-image")
+    monkeypatch.setenv("SPOTDIFF_LAYOUT", "concat")
+    assert len(build(framework, name, "one-image"))

@@ -47,7 +47,8 @@ class SpotdiffDataset(ImageBaseDataset):  # type: ignore[misc]
         told = replace(told, models=self._models)
         self._media_free = is_media_free(self._models)
         self._loaded: Loaded = load(dataset, told.asked, media=told.needs_media)
-        if not told.served and self._loaded.evaluation.settings.box_family is None:
+        if told.needs_media and not told.served:
+            _refuse_models_of_one_image(self._models, self._loaded)
             _refuse_shrunk_images(self._models, self._loaded)
         super().__init__(dataset)
 
@@ -101,10 +102,27 @@ class SpotdiffDataset(ImageBaseDataset):  # type: ignore[misc]
         return {"failed": 0, "total": 0}
 
 
+def _refuse_models_of_one_image(models: Sequence[str], loaded: Loaded) -> None:
+    """Of several images, VLMEvalKit gives a model that does not interleave them with text the first one alone."""
+    from vlmeval.config import supported_VLM
+
+    if not any(sum(not isinstance(part, Text) for part in question.parts) > 1 for _, question in loaded.questions()):
+        return
+    for name in models:
+        kind = getattr(supported_VLM.get(name), "func", None)
+        if getattr(kind, "INTERLEAVE", True) is False:
+            raise SettingError(
+                f"{name} takes one image, and VLMEvalKit would give it the first of each question alone. Take a model "
+                "that takes several, or for M4Bench its joined layout (M4Bench_Concat)"
+            )
+
+
 def _refuse_shrunk_images(models: Sequence[str], loaded: Loaded) -> None:
     """Some API models of VLMEvalKit shrink every image, so that boxes in pixels of the image do not fit any more."""
     from vlmeval.config import supported_VLM
 
+    if loaded.evaluation.settings.box_family is not None:
+        return
     if not any(option.boxes for _, question in loaded.questions() for option in question.options):
         return
     for name in models:

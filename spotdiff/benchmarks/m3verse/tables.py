@@ -49,7 +49,7 @@ def table(rows: Sequence[Scored], title: str, expected: Mapping[str, int]) -> Ta
 
     A further table breaks down by subcategory.
     """
-    parts = {_TITLES[name]: [row for row in rows if row.groups["setting"] == name] for name in expected}
+    parts = {_TITLES[name]: [row for row in rows if row.groups["setting"] == name] for name in _TITLES}
     parts = {name: found for name, found in parts.items() if found}
     if len(parts) > 1:
         parts["pooled"] = list(rows)
