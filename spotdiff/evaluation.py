@@ -123,9 +123,10 @@ class Evaluation:
     def _check_videos(self, forms: Collection[Form]) -> list[Problem]:
         from spotdiff.data.checks import check_videos
 
+        configs = self._configs()
         shown: dict[Path, tuple[str, Video]] = {}
         for setting in self.task.settings:
-            for row in self._configs()[setting.config][1]:
+            for row in configs[setting.config][1]:
                 asked = self.question({**row, SETTING_COLUMN: setting.name})
                 place = f"{asked.id} (scene {asked.cluster})"
                 shown |= {part.path: (place, part) for part in asked.parts if isinstance(part, Video)}

@@ -10,10 +10,8 @@ letters, or a text such as `A,C`, `AC` or `A`.
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +20,7 @@ from typing import Any
 from spotdiff.benchmarks.m3verse.protocol import problems
 from spotdiff.benchmarks.m3verse.schema import CAPABILITIES, INTER, INTRA
 from spotdiff.data.checks import raise_problems
+from spotdiff.data.lines import lines_of
 from spotdiff.errors import DataError, Problem
 from spotdiff.question import LETTERS
 
@@ -76,7 +75,7 @@ class _Table:
         self._first: dict[str, Problem] = {}
         """Scene -> the place of its first question."""
         asked: dict[str, str] = {}
-        for place, content in _lines(path):
+        for place, content in lines_of(path):
             line = _parsed(content)
             faults = [Problem(place, "?", *line)] if isinstance(line, tuple) else _shape_problems(line, place)
             self.problems += faults
@@ -155,19 +154,6 @@ def _parts_named(name: str) -> set[str]:
     """Parts that a name holds as words of their own: `M3-Verse-Sim`, `real_552`, not `similar`."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower()
     return {part for part in PARTS if re.search(rf"(?<![a-z]){part}(?![a-z])", words)}
-
-
-def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    """The place and the text of each line that is not blank."""
-    try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
-            text = stream.read().decode("utf-8-sig")
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise DataError(f"{path} cannot be read: {error}. Fetch it again") from error
-    # Not splitlines: U+2028 and its like may stand in a JSON text.
-    for number, content in enumerate(text.split("\n"), start=1):
-        if content.strip():
-            yield f"{path}, line {number}", content
 
 
 def _parsed(content: str) -> Row | tuple[str, str, str]:

@@ -9,10 +9,8 @@ rows; they are joined here into one, and must agree.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
-import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from spotdiff.benchmarks.m4bench.protocol import problems
 from spotdiff.benchmarks.m4bench.schema import IMAGE_COLUMNS
 from spotdiff.benchmarks.m4bench.tables import SETTINGS
 from spotdiff.data.checks import raise_problems
+from spotdiff.data.lines import lines_of
 from spotdiff.errors import DataError, Problem
 from spotdiff.media.images import open_image
 from spotdiff.question import LETTERS
@@ -72,16 +71,8 @@ def read_questions(folder: Path, *, images: bool = True) -> dict[str, list[dict[
 
 
 def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
-            text = stream.read().decode("utf-8-sig")
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise DataError(f"{path} cannot be read: {error}. Fetch it again") from error
-    # Not splitlines: U+2028 and its like may stand in a JSON text.
-    for number, content in enumerate(text.split("\n"), start=1):
-        if content.strip():
-            place = f"{path}, line {number}"
-            yield place, _checked(place, content)
+    for place, content in lines_of(path):
+        yield place, _checked(place, content)
 
 
 def _checked(place: str, content: str) -> dict[str, Any]:
