@@ -2,6 +2,7 @@
 # make test   every test, in both frameworks
 # make quick  the tests that need no framework and are not slow
 # make lint   ruff and mypy
+# make bench  speed and memory beside other ways to the same result; BENCH="--questions 100" for fewer questions
 #
 # Each sets up what it needs. PYTHON chooses the interpreter, 3.10 to 3.12.
 
@@ -11,7 +12,7 @@ LIGHT := .venv-light
 DEMO := build/demo
 PIP := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test quick lint clean
+.PHONY: demo test quick lint bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -31,6 +32,9 @@ lint: $(VENV)/.installed-dev
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+
+bench: $(VENV)/.installed-dev
+	$(VENV)/bin/python tests/bench $(BENCH)
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

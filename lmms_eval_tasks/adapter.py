@@ -11,13 +11,14 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any, ParamSpec, TypeVar
 
 from spotdiff.errors import SettingError, SpotdiffError
 from spotdiff.evaluation import MEDIA_FREE_MODELS, SETTING_COLUMN, TASK_COLUMN, Evaluation
 from spotdiff.media.clips import link_by_digest
 from spotdiff.media.forms import Form
-from spotdiff.question import Image, Part, Question, Text, Video
+from spotdiff.question import Image, Question, Shown, Text, Video
 from spotdiff.runs.records import to_record
 from spotdiff.scoring import PARSED
 from spotdiff.tasks import task
@@ -28,6 +29,9 @@ R = TypeVar("R")
 LOAD_COLUMN = "load"
 """Column of every document: which loading of its task it belongs to. One process may load a task several times, for
 another model or under other settings."""
+
+STRATUM = "stratum"
+"""Key of a metric's item: its value in the group that the benchmark balances."""
 
 
 @dataclass
@@ -137,7 +141,7 @@ def doc_to_messages(
     return [{"role": "user", "content": content}]
 
 
-def _content(part: Part, evaluation: Evaluation) -> dict[str, Any]:
+def _content(part: Shown, evaluation: Evaluation) -> dict[str, Any]:
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     if isinstance(part, Image):
@@ -178,7 +182,9 @@ def process_results(doc: Mapping[str, Any], results: list[str]) -> dict[str, dic
     load = _load_of(doc)
     answer = load.evaluation.answer(load.evaluation.question(doc), results[0])
     record = to_record(answer, name, load.totals[doc[SETTING_COLUMN]])
-    shared = {"cluster": record["cluster"]}
+    balanced = load.evaluation.benchmark.balanced
+    shared = {"cluster": record["cluster"], **({STRATUM: record["groups"][balanced]} if balanced else {})}
+    record = {**record, **shared}
     return {
         "acc": record,
         **{metric: {"score": value, **shared} for metric, value in answer.scored.extra.items()},
@@ -194,8 +200,11 @@ def process_results(doc: Mapping[str, Any], results: list[str]) -> dict[str, dic
 
 
 def mean(items: list[Mapping[str, Any]]) -> float:
-    """Mean over questions."""
-    return sum(float(item["score"]) for item in items) / len(items)
+    """Mean over questions; where the benchmark balances a group, the mean over the means of its values."""
+    strata: dict[str, list[float]] = {}
+    for item in items:
+        strata.setdefault(item.get(STRATUM, ""), []).append(float(item["score"]))
+    return fmean(fmean(scores) for scores in strata.values())
 
 
 def parsed(items: list[Mapping[str, Any]]) -> float:

@@ -11,7 +11,7 @@ from spotdiff import __version__
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code is 0, 2 for anything a user must put right."""
+    """Run the command; the exit code is 0, 1 where a check found faults, 2 for anything a user must put right."""
     options = _parser().parse_args(arguments)
     from spotdiff.errors import SpotdiffError
 
@@ -35,9 +35,12 @@ def _parser() -> argparse.ArgumentParser:
 
     report = commands.add_parser("report", help="print the tables of finished runs of either framework")
     report.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folder that a run wrote")
+    report.add_argument("--mean", action="store_true", help="one table for each model: the mean over all its runs")
     report.set_defaults(run=_report)
 
-    data = commands.add_parser("data", help="prepare data sets").add_subparsers(required=True, metavar="COMMAND")
+    data = commands.add_parser("data", help="prepare data sets, check them").add_subparsers(
+        required=True, metavar="COMMAND"
+    )
     prepare = data.add_parser("prepare", help="turn a released data set into the form that the tasks read")
     prepare.add_argument("name", help="data set, such as m4bench")
     prepare.add_argument("--from", dest="source", type=Path, metavar="DIR", help="folder of the release")
@@ -46,7 +49,28 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="questions only, without images and videos: enough to score stored replies",
     )
+    prepare.add_argument(
+        "--fields",
+        type=Path,
+        metavar="FILE",
+        help="how the release calls its fields, as .toml or .json, for a data set whose form is not fixed",
+    )
+    prepare.add_argument(
+        "--videos-from",
+        action="append",
+        default=[],
+        metavar="DATASET=DIR",
+        help="your own copy of a data set that the videos of a release come from; once for each data set",
+    )
+    prepare.add_argument(
+        "--all-views",
+        action="store_true",
+        help="take all views of each recording along, not only those that a question shows",
+    )
     prepare.set_defaults(run=_prepare)
+    check = data.add_parser("check", help="count what a prepared data set holds, and name all that is wrong with it")
+    check.add_argument("name", help="data set, such as m4bench or m4bench_mini")
+    check.set_defaults(run=_check)
     where = data.add_parser("where", help="print the folder of a prepared data set")
     where.add_argument("name")
     where.set_defaults(run=_where)
@@ -65,9 +89,13 @@ def _tasks(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
+    from spotdiff.runs.combine import comparisons, means
     from spotdiff.runs.read import read_runs
 
-    for table in [table for path in options.runs for run in read_runs(path) for table in run.tables()]:
+    runs = [run for path in options.runs for run in read_runs(path)]
+    if options.mean:
+        runs = means(runs)
+    for table in [*(table for run in runs for table in run.tables()), *comparisons(runs)]:
         print(f"\n{table.markdown()}")
     return 0
 
@@ -75,9 +103,22 @@ def _report(options: argparse.Namespace) -> int:
 def _prepare(options: argparse.Namespace) -> int:
     from spotdiff.data.prepare import prepare
 
-    folder = prepare(options.name, options.source, images=not options.no_images)
+    folder = prepare(
+        options.name,
+        options.source,
+        images=not options.no_images,
+        mapping=options.fields,
+        videos_from=options.videos_from,
+        all_views=options.all_views,
+    )
     print(f"{options.name} is ready in {folder}")
     return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from spotdiff.data.check import check
+
+    return 0 if check(options.name) else 1
 
 
 def _where(options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +15,18 @@ from spotdiff.data.store import digest_of_ends, locate
 from spotdiff.errors import DataError, Problem
 from spotdiff.judge import Judge, Verdict
 from spotdiff.media.forms import FORMS, Form, form_for
-from spotdiff.question import Image, Part, Question, Video
+from spotdiff.question import Image, Panel, Question, Shown, Video
 from spotdiff.scoring import Scored, chance, subset_score
 from spotdiff.settings import Settings, load_settings
-from spotdiff.tasks import Benchmark, Setting, Table, Task, benchmarks
+from spotdiff.tasks import DONOR_ROW, Benchmark, Setting, Table, Task, benchmarks
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
 TASK_COLUMN = "task"
 SETTING_COLUMN = "setting"
+DONOR_COLUMN = "donor"
+"""Id of the row that lends its images, empty for none; only there where a task has such rows."""
 
 MEDIA_FREE_MODELS = ("spotdiff_baseline", "spotdiff_replay")
 """Models that never look at an image: they run on questions alone."""
@@ -50,7 +53,7 @@ class Evaluation:
 
     @property
     def max_new_tokens(self) -> int:
-        return self.settings.max_new_tokens or self.benchmark.max_new_tokens
+        return self.settings.max_new_tokens or self.task.max_new_tokens or self.benchmark.max_new_tokens
 
     def rows(self) -> Dataset:
         """All rows of the task, setting after setting, checked, with columns `task` and `setting` added.
@@ -66,14 +69,42 @@ class Evaluation:
             (p for folder, rows in configs.values() for p in check_rows(self.benchmark, rows, str(folder))),
             self.task.name,
         )
-        parts = [_marked(configs[s.config][1], self.task.name, s.name) for s in self.task.settings]
+        parts = [self._part(s, self._with_media(s, configs[s.config][1])) for s in self.task.settings]
         try:
             joined = datasets.concatenate_datasets(parts)
         except ValueError as error:
             folder = next(iter(configs.values()))[0].parent
             raise DataError(f"{folder}: its parts do not fit together ({error}). Prepare the data again") from error
         self._say(f"{len(joined)} questions; settings: {self._settings_in_force()}")
+        left_out = sum(len(configs[s.config][1]) for s in self.task.settings) - len(joined)
+        if left_out:
+            self._say(f"warning: {left_out} questions are left out, as videos of theirs are missing (allow_missing)")
         return joined
+
+    def _with_media(self, setting: Setting, rows: Dataset) -> Dataset:
+        """The rows whose videos are all there, where the settings allow that some are not; else all.
+
+        Raises DataError when no row is left.
+        """
+        if not self.settings.allow_missing or not self.benchmark.video_columns:
+            return rows
+        questions = (self.question({**row, SETTING_COLUMN: setting.name}) for row in rows)
+        whole = [number for number, asked in enumerate(questions) if all(v.path.is_file() for v in _videos(asked))]
+        if not whole:
+            raise DataError(f"{self.task.name}: no question has all of its videos. Prepare the data with their videos")
+        return rows.select(whole) if len(whole) < len(rows) else rows
+
+    def _part(self, setting: Setting, rows: Dataset) -> Dataset:
+        """The rows of one setting, each marked with its task, its setting and, where it borrows images, the lender."""
+        marks = {TASK_COLUMN: [self.task.name] * len(rows), SETTING_COLUMN: [setting.name] * len(rows)}
+        texts = rows.remove_columns([name for name in self.benchmark.image_columns if name in rows.column_names])
+        donors = self.benchmark.donors(texts, setting, self.settings)
+        if donors:
+            marks[DONOR_COLUMN] = [donors.get(name, "") for name in rows["id"]]
+        rows = rows.remove_columns([name for name in marks if name in rows.column_names])
+        for name, values in marks.items():
+            rows = rows.add_column(name, values)
+        return rows
 
     def data_digest(self, settings: Sequence[Setting] = ()) -> str:
         """Tells data sets apart by what they hold: 16 hex digits over the ends of all files.
@@ -90,7 +121,7 @@ class Evaluation:
         if self.benchmark.video_columns:
             configs = self._configs()
             columns = [configs[name][1][column] for name in names for column in self.benchmark.video_columns]
-            videos = dict.fromkeys(folder / name for column in columns for name in column)
+            videos = dict.fromkeys(video for column in columns for value in column for video in _paths(folder, value))
             files += [video for video in videos if video.is_file()]
         return digest_of_ends(files)
 
@@ -109,7 +140,7 @@ class Evaluation:
         from spotdiff.data.store import parquet_files
 
         images = stored = 0
-        problems = []
+        problems: list[Problem] = []
         for config, (folder, rows) in self._configs().items():
             stamp = Stamp(self.settings.media_cache / "checked", parquet_files(folder.parent, config))
             summary, found = check_media(self.benchmark, rows, str(folder), stamp)
@@ -117,6 +148,8 @@ class Evaluation:
             times_asked = sum(s.config == config for s in self.task.settings)
             images += summary.images * times_asked
             stored += summary.stored_bytes * times_asked
+            for warning in summary.warnings:
+                self._say(f"warning: {warning}")
         self._say(f"{images} images, {stored / 1e6:.1f} MB as stored (as PNG in a request usually 1 to 4 times that)")
         return problems
 
@@ -126,10 +159,10 @@ class Evaluation:
         configs = self._configs()
         shown: dict[Path, tuple[str, Video]] = {}
         for setting in self.task.settings:
-            for row in configs[setting.config][1]:
+            for row in self._with_media(setting, configs[setting.config][1]):
                 asked = self.question({**row, SETTING_COLUMN: setting.name})
                 place = f"{asked.id} (scene {asked.cluster})"
-                shown |= {part.path: (place, part) for part in asked.parts if isinstance(part, Video)}
+                shown |= {video.path: (place, video) for video in _videos(asked)}
         whole, problems = check_videos({path: place for path, (place, _) in shown.items()}, self.settings)
         stored = sum(summary.stored_bytes for summary in whole.values())
         self._say(f"{len(whole)} videos, {stored / 1e6:.1f} MB as stored, given as {self.video_form(forms)}")
@@ -156,17 +189,28 @@ class Evaluation:
         """The question of one of these rows (image columns may have been dropped as long as no image is opened)."""
         if self.benchmark.video_columns:
             folder = locate(self.task.data, self.settings)
-            row = {**row, **{column: folder / row[column] for column in self.benchmark.video_columns}}
+            row = {**row, **{column: _whole_path(folder, row[column]) for column in self.benchmark.video_columns}}
+        if row.get(DONOR_COLUMN):
+            row = {**row, DONOR_ROW: partial(self._row_of, row[SETTING_COLUMN], row[DONOR_COLUMN])}
         return self.benchmark.question(row, self.task.setting(row[SETTING_COLUMN]), self.settings, self.model)
 
-    def shown(self, question: Question, forms: Collection[Form] = FORMS) -> Iterator[Part]:
-        """The parts as the model gets them, in order: a video that is given as images becomes one Image a frame.
+    def _row_of(self, setting: str, name: str) -> Mapping[str, Any]:
+        """The row of this id in the config of a setting."""
+        folder, config = locate(self.task.data, self.settings), self.task.setting(setting).config
+        rows, numbers = _opened(folder, config, self.benchmark.image_columns)
+        found: Mapping[str, Any] = rows[numbers[name]]
+        return found
+
+    def shown(self, question: Question, forms: Collection[Form] = FORMS) -> Iterator[Shown]:
+        """The parts as the model gets them, in order: a panel as one Image, a video given as images as one each frame.
 
         forms: those that the framework can hand over; images are given where the one in force is none of them. A video
         that stays whole is to be given in the form `video_form`. Frames are decoded here.
         """
         for part in question.parts:
-            if isinstance(part, Video) and (part.as_images or self.video_form(forms) == "images"):
+            if isinstance(part, Panel):
+                yield Image(part.image)
+            elif isinstance(part, Video) and (part.as_images or self.video_form(forms) == "images"):
                 yield from (Image(lambda frame=frame: frame) for frame in part.frames())  # type: ignore[misc]
             else:
                 yield part
@@ -225,6 +269,29 @@ class Answer:
     verdict: Verdict | None = None
 
 
-def _marked(rows: Dataset, task: str, setting: str) -> Dataset:
-    bare = rows.remove_columns([name for name in (TASK_COLUMN, SETTING_COLUMN) if name in rows.column_names])
-    return bare.add_column(TASK_COLUMN, [task] * len(bare)).add_column(SETTING_COLUMN, [setting] * len(bare))
+def _whole_path(folder: Path, value: str | Sequence[str]) -> Path | list[Path]:
+    """A column's video, or its list of videos, as paths."""
+    return folder / value if isinstance(value, str) else [folder / name for name in value]
+
+
+def _paths(folder: Path, value: str | Sequence[str]) -> list[Path]:
+    found = _whole_path(folder, value)
+    return [found] if isinstance(found, Path) else found
+
+
+def _videos(asked: Question) -> Iterator[Video]:
+    """The videos that a question shows, whole or in a panel."""
+    for part in asked.parts:
+        if isinstance(part, Panel):
+            yield from part.videos
+        elif isinstance(part, Video):
+            yield part
+
+
+@lru_cache(maxsize=16)
+def _opened(folder: Path, config: str, image_columns: tuple[str, ...]) -> tuple[Dataset, Mapping[str, int]]:
+    """A config, kept open for rows that are read one by one, with the number of each id."""
+    from spotdiff.data.store import read_config
+
+    rows = read_config(folder, config, image_columns)
+    return rows, {name: number for number, name in enumerate(rows["id"])}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,16 +58,39 @@ class Video:
         return frames_of(self.path, self.sampling)
 
 
-Part = Text | Image | Video
+@dataclass(frozen=True)
+class Panel:
+    """One image of the prompt that is a grid: a row for each video, a column for each frame taken of it.
+
+    Videos with fewer frames than others leave their row black at its end.
+    """
+
+    videos: tuple[Video, ...]
+
+    def image(self) -> PILImage.Image:
+        """The grid, without gaps. Raises DataError when a file cannot be decoded."""
+        from spotdiff.media.images import grid
+
+        return grid([video.frames() for video in self.videos])
+
+
+Shown = Text | Image | Video
+"""What an adapter has to hand over."""
+
+Part = Shown | Panel
 
 
 @dataclass(frozen=True)
 class Option:
-    """One answer to choose: letter, text as the model reads it (None for an image), boxes in pixels."""
+    """One answer to choose: letter, text as the model reads it (None for an image), boxes in pixels.
+
+    image: where the option is one; the same object stands among the parts of its question.
+    """
 
     letter: str
     text: str | None
     boxes: tuple[Box, ...] = ()
+    image: Image | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +103,7 @@ class Question:
     several: whether the prompt asks for every right letter rather than one.
     cluster: answers to questions of one cluster share media and are not independent (standard errors are clustered by
     it). groups: what the tables break down by; a value may be several, the question then counts in each.
+    reference: the one of its images that options which are images are measured against; None where there is no such.
     """
 
     id: str
@@ -91,6 +115,7 @@ class Question:
     several: bool = False
     chain_of_thought: bool = False
     groups: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    reference: Image | None = None
 
     @property
     def option_texts(self) -> dict[str, str | None]:
@@ -116,5 +141,5 @@ def shuffled(
     order = sorted(options, key=lambda option: hashlib.sha256(f"{seed}/{key}/{option.letter}".encode()).digest())
     letters = [option.letter for option in options]
     renamed = {old.letter: new for old, new in zip(order, letters, strict=True)}
-    mixed = tuple(Option(renamed[option.letter], option.text, option.boxes) for option in order)
+    mixed = tuple(replace(option, letter=renamed[option.letter]) for option in order)
     return mixed, tuple(sorted(renamed[letter] for letter in gold))

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spotdiff.scoring import PARSED, Scored, answered_only, letter_distribution, outcomes, overall
+from spotdiff.scoring import (
+    PARSED,
+    Estimate,
+    Mean,
+    Scored,
+    answered_only,
+    letter_distribution,
+    outcomes,
+    overall,
+)
 
 
 def percent(share: float | None) -> str:
     """A share as a percentage with one decimal, `-` for None."""
     return "-" if share is None else f"{100 * share:.1f}"
+
+
+def half_width(part: Estimate | Mean) -> str:
+    """Half of the 95 % interval, as a percentage; that of a mean of means by the normal distribution."""
+    if isinstance(part, Mean):
+        return percent(1.96 * part.stderr) if part.stderr else "-"
+    interval = part.interval()
+    return percent((interval[1] - interval[0]) / 2) if interval else "-"
 
 
 def notes(rows: Sequence[Scored]) -> list[str]:

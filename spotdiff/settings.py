@@ -44,6 +44,8 @@ class Settings:
     visual_prompt: how a visual prompt is given where a task has one: boxes as text, or drawn on the images.
     box_note: put a sentence before the question that explains how boxes are written.
     shuffle_seed: deal the options out anew, by this seed and the question's id; default: the order of the data.
+    control_seed: of controls that draw: another order of the frames, the frames of another sample.
+    allow_missing: run on the questions whose videos are there, where some are not. The result covers a part.
     swap: give the two images in the other order (boxes and their mentions follow).
     frames, fps: how many frames are taken of each video, by number or by rate; default: the task's, by the model's
     name. frame_size: width and height that frames are resized to; default: the task's.
@@ -61,6 +63,8 @@ class Settings:
     visual_prompt: Literal["text", "drawn"] = "text"
     box_note: bool = False
     shuffle_seed: int | None = None
+    control_seed: int = 0
+    allow_missing: bool = False
     swap: bool = False
     frames: int | None = None
     fps: float | None = None
@@ -171,6 +175,8 @@ _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "visual_prompt": _one_of("text", "drawn"),
     "box_note": _switch,
     "shuffle_seed": _whole(0),
+    "control_seed": _whole(0),
+    "allow_missing": _switch,
     "swap": _switch,
     "frames": _whole(1),
     "fps": _positive,

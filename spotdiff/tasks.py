@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -18,7 +18,21 @@ from spotdiff.question import Question
 from spotdiff.scoring import Scored
 from spotdiff.settings import Settings
 
-_SPELLED = {"m4bench": "M4Bench", "m3verse": "M3Verse", "egoexo": "EgoExo", "mvvbench": "MVVBench", "vp": "VP"}
+_SPELLED = {
+    "m4bench": "M4Bench",
+    "m3verse": "M3Verse",
+    "egoexo": "EgoExo",
+    "ego2exo": "Ego2Exo",
+    "exo2ego": "Exo2Ego",
+    "mvvbench": "MVVBench",
+    "cot": "CoT",
+    "m3cot": "M3CoT",
+    "mv": "MV",
+    "vp": "VP",
+}
+
+DONOR_ROW = "donor_row"
+"""Key of a row that borrows images of another row: a function without arguments that gives that row."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +41,7 @@ class Setting:
 
     name: as in ids and tables. title: short, for a table's head. config: of the data set. options: a benchmark's own
     marks for this setting. questions: how many the paper has. released_as: its name in the files of the release.
+    weight: in a mean over several settings.
     """
 
     name: str
@@ -35,6 +50,7 @@ class Setting:
     questions: int
     options: Mapping[str, Any] = field(default_factory=dict)
     released_as: str = ""
+    weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -43,6 +59,7 @@ class Task:
 
     name: in lmms-eval. data: name of the data set (`m4bench`), or of a shipped one (`m4bench_mini`). own: settings that
     this task fixes, see spotdiff.settings. expected: questions in the complete task, None where the data decide (mini).
+    max_new_tokens: where the benchmark's own limit does not fit.
     """
 
     name: str
@@ -51,6 +68,7 @@ class Task:
     settings: tuple[Setting, ...]
     own: Mapping[str, Any] = field(default_factory=dict)
     expected: int | None = None
+    max_new_tokens: int | None = None
 
     def setting(self, name: str) -> Setting:
         """The setting of this name. Raises KeyError."""
@@ -88,6 +106,18 @@ def _none(row: Mapping[str, Any], sizes: Mapping[str, tuple[int, int]], file: st
     return ()
 
 
+def _no_warning(row: Mapping[str, Any], file: str) -> Sequence[str]:
+    return ()
+
+
+def _no_donors(rows: Iterable[Mapping[str, Any]], setting: Setting, settings: Settings) -> Mapping[str, str]:
+    return {}
+
+
+def _no_comparison(families: Mapping[str, Sequence[Scored]], title: str) -> Sequence[Table]:
+    return ()
+
+
 def _no_metric(question: Question, reply: str) -> Mapping[str, float]:
     return {}
 
@@ -100,12 +130,20 @@ class Benchmark:
     tasks: all of them. groups: lmms-eval group -> task names; a VLMEvalKit data set of that name joins them.
     question(row, setting, settings, model) makes the Question; row may lack the image columns, and its video columns
     hold whole paths. problems(row, file) gives the faults of a row without decoding media.
-    image_columns: columns of a row that hold pixels. video_columns: those that name a video, relative to the data set.
-    pixel_problems(row, sizes, file) gives the faults of a row's images, given their sizes by column.
+    image_columns: columns of a row that hold pixels. needed_images(row) names those that must not be empty in this row,
+    by default all. video_columns: those that name a video or a list of videos, relative to the data set.
+    pixel_problems(row, sizes, file) gives the faults of a row's images, given their sizes by column;
+    pixel_warnings(row, file) what is odd about them, and no reason to stop.
+    donors(rows, setting, settings) gives, for rows that borrow images in this setting, id -> id of the row that lends.
     metrics(question, reply) gives further scores in [0, 1] beside `acc`. table(scored, title, expected) is the
     paper's table, expected being the complete number of questions by setting.
-    policies: image-blind ways to answer, name -> (question) -> letters. pooled: the mean over several settings is one
-    over all their questions, not one over the settings.
+    policies: image-blind ways to answer, name -> (question) -> letters.
+    pooled: the mean over several settings is one over all their questions, not one over the settings.
+    balanced: a group whose values weigh the same in the mean of one setting; by default each question does.
+    comparison(families, title) gives tables that set families of tasks (ways to ask the same) side by side, for the
+    answers of one model by family.
+    counts(configs) gives tables of what a data set holds beside the paper's numbers, from its rows without images by
+    config.
     """
 
     name: str
@@ -118,11 +156,17 @@ class Benchmark:
     problems: Callable[[Mapping[str, Any], str], Sequence[Problem]]
     table: Callable[[Sequence[Scored], str, Mapping[str, int]], Table]
     image_columns: tuple[str, ...] = ()
+    needed_images: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
     video_columns: tuple[str, ...] = ()
     pixel_problems: Callable[[Mapping[str, Any], Mapping[str, tuple[int, int]], str], Sequence[Problem]] = _none
+    pixel_warnings: Callable[[Mapping[str, Any], str], Sequence[str]] = _no_warning
+    donors: Callable[[Iterable[Mapping[str, Any]], Setting, Settings], Mapping[str, str]] = _no_donors
     metrics: Callable[[Question, str], Mapping[str, float]] = _no_metric
     policies: Mapping[str, Callable[[Question], Sequence[str]]] = field(default_factory=dict)
     pooled: bool = False
+    balanced: str | None = None
+    comparison: Callable[[Mapping[str, Sequence[Scored]], str], Sequence[Table]] = _no_comparison
+    counts: Callable[[Mapping[str, Sequence[Mapping[str, Any]]]], Sequence[Table]] | None = None
 
 
 @cache
@@ -158,7 +202,7 @@ def _joined(name: str, members: Sequence[Task]) -> Task:
         raise ValueError(f"tasks of group {name} differ in data or in what they fix")
     settings = tuple(setting for task in members for setting in task.settings)
     expected = None if first.expected is None else sum(task.expected or 0 for task in members)
-    return Task(name, first.benchmark, first.data, settings, first.own, expected)
+    return Task(name, first.benchmark, first.data, settings, first.own, expected, first.max_new_tokens)
 
 
 def task(name: str) -> Task:

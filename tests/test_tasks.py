@@ -1,5 +1,6 @@
 """Which tasks there are, under which names, and that the files of lmms-eval say the same."""
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 import lmms_eval_tasks
-from lmms_eval_tasks import documents, generation, metadata
+from lmms_eval_tasks import documents, generation, groups, metadata
 from spotdiff.benchmarks.m4bench import BENCHMARK
 from spotdiff.errors import SettingError
 from spotdiff.tasks import Setting, Task, _joined, benchmarks, task, tasks, vlmeval_tasks
@@ -173,7 +174,8 @@ def test_there_is_one_file_for_each_task_and_each_group() -> None:
 @pytest.mark.parametrize("name", TASK_FILES)
 def test_a_task_file_says_only_its_name_its_documents_and_its_metadata(name: str) -> None:
     content = FILES[TASK_FILES[name]]
-    assert set(content) == {"include", "task", "process_docs", "metadata"}
+    own_limit = {"generation_kwargs"} if tasks()[name].max_new_tokens else set()
+    assert set(content) == {"include", "task", "process_docs", "metadata"} | own_limit
     assert content["process_docs"] == f"!function lmms_eval_tasks.documents.{name}"
 
 
@@ -183,8 +185,8 @@ def test_a_task_file_is_complete_with_what_it_includes(name: str) -> None:
     assert whole["output_type"] == "generate_until"
     assert whole["num_fewshot"] == 0
     assert whole["cluster_key"] == "cluster"
-    benchmark = tasks()[name].benchmark
-    assert whole["generation_kwargs"] == f"!function lmms_eval_tasks.generation.{benchmark}"
+    limited = name if tasks()[name].max_new_tokens else tasks()[name].benchmark
+    assert whole["generation_kwargs"] == f"!function lmms_eval_tasks.generation.{limited}"
     assert whole["metadata"] == f"!function lmms_eval_tasks.metadata.{name}"
     assert [entry["metric"] for entry in whole["metric_list"]][:1] == ["acc"]
 
@@ -198,6 +200,21 @@ def test_a_group_file_lists_the_members_of_the_group_and_averages_them_as_the_be
     metrics = [entry["metric"] for entry in with_includes(TASK_FILES[content["task"][0]])["metric_list"]]
     assert [entry["metric"] for entry in content["aggregate_metric_list"]] == metrics
     assert {entry["weight_by_size"] for entry in content["aggregate_metric_list"]} == {benchmark.pooled}
+    weights = {sum(setting.weight for setting in tasks()[member].settings) for member in content["task"]}
+    uneven = len(weights) > 1 and not benchmark.pooled
+    wanted = f"!function lmms_eval_tasks.groups.{name}" if uneven else "mean"
+    assert {entry["aggregation"] for entry in content["aggregate_metric_list"]} == {wanted}
+
+
+def test_tasks_of_a_group_are_averaged_by_their_weights() -> None:
+    # Subtask 2 of EgoExo-Next is one part in four, and has two directions.
+    means = [0.1, 0.2, 0.6, 0.5, 0.9]
+    assert groups.egoexo_next(means, [1, 2, 3, 4, 5], False) == pytest.approx((0.1 + (0.2 + 0.6) / 2 + 0.5 + 0.9) / 4)
+    assert groups.m4bench([0.0] * 4 + [1.0] * 4, [9] * 8, False) == 0.5
+
+
+def test_a_group_without_all_of_its_tasks_has_no_mean() -> None:
+    assert math.isnan(groups.egoexo_next([0.5] * 4, [1] * 4, False))
 
 
 def every_function(value: Any) -> list[str]:
@@ -211,7 +228,7 @@ def every_function(value: Any) -> list[str]:
 def test_every_function_that_a_file_names_is_there() -> None:
     import importlib
 
-    names = {name for file in TASK_FILES.values() for name in every_function(with_includes(file))}
+    names = {name for file in FILES for name in every_function(with_includes(file))}
     assert len(names) > len(TASK_FILES)
     for name in names:
         module, _, attribute = name.rpartition(".")
@@ -219,7 +236,7 @@ def test_every_function_that_a_file_names_is_there() -> None:
 
 
 def test_a_function_of_an_unknown_task_or_benchmark_is_not_there() -> None:
-    for module in (documents, generation, metadata):
+    for module in (documents, generation, groups, metadata):
         with pytest.raises(AttributeError, match="there is no"):
             _ = module.m4bench_something
 
@@ -228,7 +245,10 @@ def test_replies_are_greedy_up_to_the_limit_of_the_benchmark_and_are_not_cut_at_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert generation.m4bench == {"max_new_tokens": 1024, "temperature": 0, "do_sample": False, "until": []}
+    assert generation.mvvbench["max_new_tokens"] == 64
+    assert generation.mvvbench_mini_cot == {**generation.m4bench, "max_new_tokens": 1024}
     monkeypatch.setenv("SPOTDIFF_MAX_NEW_TOKENS", "9000")
+    assert generation.mvvbench_mini_cot["max_new_tokens"] == 9000
     assert generation.m4bench["max_new_tokens"] == 9000
 
 

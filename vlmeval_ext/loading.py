@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from spotdiff.errors import SettingError
 from spotdiff.evaluation import Evaluation
 from spotdiff.media.forms import Form
-from spotdiff.question import Part, Question, Text, Video
+from spotdiff.question import Panel, Part, Question, Text, Video
 from spotdiff.tasks import vlmeval_tasks
 
 if TYPE_CHECKING:
@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 FORMS: tuple[Form, ...] = ("images", "path")
 """VLMEvalKit has no way to hand over a list of frames. Images are what all its models take, in order."""
 
-_CHANGE_NO_QUESTION = {"data", "media_cache", "max_new_tokens", "judge_url", "judge_model", "video_timeout"}
+_CHANGE_NO_QUESTION = {
+    "data",
+    "media_cache",
+    "max_new_tokens",
+    "judge_url",
+    "judge_model",
+    "video_timeout",
+    "allow_missing",
+}
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,8 @@ def _told(part: Part) -> str | None:
         return part.text
     if isinstance(part, Video):
         return f"{part.path.parent.name}/{part.path.name} {part.sampling} {part.as_images}"
+    if isinstance(part, Panel):
+        return f"panel {[_told(video) for video in part.videos]}"
     return None
 
 

@@ -38,27 +38,35 @@ def score(loaded: Loaded, asked: Sequence[str], predictions: Path, models: Seque
     write_whole(predictions.with_name(f"{predictions.stem}_scored.jsonl"), "\n".join([*records, ""]))
     write_whole(predictions.with_name(f"{predictions.stem}_table.md"), f"{table}\n\n{json.dumps(told, default=str)}\n")
     print(f"\n{table}\n", flush=True)
-    return figures(by_setting, expected, pooled=evaluation.benchmark.pooled)
+    weights = {setting.name: setting.weight for setting in evaluation.task.settings}
+    if evaluation.benchmark.pooled:
+        weights = {name: len(rows) for name, rows in by_setting.items()}
+    return figures(by_setting, expected, weights, balanced=evaluation.benchmark.balanced)
 
 
 def figures(
-    by_setting: Mapping[str, Sequence[Scored]], expected: Mapping[str, int], *, pooled: bool = False
+    by_setting: Mapping[str, Sequence[Scored]],
+    expected: Mapping[str, int],
+    weights: Mapping[str, float] | None = None,
+    *,
+    balanced: str | None = None,
 ) -> dict[str, float]:
     """What VLMEvalKit stores: shares between 0 and 1, as in our lmms-eval tasks, and counts.
 
-    `acc` (and every further metric, `parsed`, `chance`) is the unweighted mean over the settings, or where `pooled` the
-    mean over all their questions, left out unless all of them were asked; `<setting>/acc` is that of one setting,
-    where there are several. `coverage` is the share of the complete task's questions that was asked; `outcome/<name>`
-    counts replies.
+    `acc` (and every further metric, `parsed`, `chance`) is the mean over the settings by weight, left out unless all of
+    them were asked; `<setting>/acc` is that of one setting, where there are several. `coverage` is the share of the
+    complete task's questions that was asked; `outcome/<name>` counts replies.
 
     by_setting: the scored answers of the settings that were asked. expected: complete number of questions by setting.
+    weights: of the settings, by default all alike. balanced: a group whose values weigh the same in the
+    mean of one setting.
     """
-    shares = {setting: _shares(rows) for setting, rows in by_setting.items()}
+    shares = {setting: _shares(rows, balanced) for setting, rows in by_setting.items()}
     found: dict[str, float] = {}
     if shares and set(shares) == set(expected):
         names = dict.fromkeys(name for entry in shares.values() for name in entry)
-        sizes = [len(rows) if pooled else 1 for rows in by_setting.values()]
-        found |= {name: _weighted([entry[name] for entry in shares.values()], sizes) for name in names}
+        told = [1 if weights is None else weights[name] for name in by_setting]
+        found |= {name: _weighted([entry[name] for entry in shares.values()], told) for name in names}
     if len(expected) > 1:
         found |= {f"{setting}/{name}": value for setting, entry in shares.items() for name, value in entry.items()}
     rows = [row for entry in by_setting.values() for row in entry]
@@ -66,11 +74,19 @@ def figures(
     return found | {f"outcome/{name}": count for name, count in outcomes(rows).items() if count}
 
 
-def _weighted(values: Sequence[float], weights: Sequence[int]) -> float:
-    return fsum(value * weight for value, weight in zip(values, weights, strict=True)) / sum(weights)
+def _weighted(values: Sequence[float], weights: Sequence[float]) -> float:
+    return fsum(value * weight for value, weight in zip(values, weights, strict=True)) / fsum(weights)
 
 
-def _shares(rows: Sequence[Scored]) -> dict[str, float]:
+def _shares(rows: Sequence[Scored], balanced: str | None) -> dict[str, float]:
+    strata: dict[object, list[Scored]] = {}
+    for row in rows:
+        strata.setdefault(row.groups[balanced] if balanced else None, []).append(row)
+    parts = [_means(stratum) for stratum in strata.values()]
+    return {name: fmean(part[name] for part in parts) for name in parts[0]}
+
+
+def _means(rows: Sequence[Scored]) -> dict[str, float]:
     means = {"acc" if name == SCORE else name: overall(rows, name).mean for name in (SCORE, *rows[0].extra)}
     means |= {"parsed": fmean(row.outcome == PARSED for row in rows), "chance": overall(rows).chance}
     return {name: float(mean) for name, mean in means.items() if mean is not None}

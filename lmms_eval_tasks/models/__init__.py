@@ -1,4 +1,4 @@
-"""Models for lmms-eval that need no weights."""
+"""Models for lmms-eval: answers that need no model, and similarity of images."""
 
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,9 @@ def manifests() -> "list[ModelManifest]":
     """Return the models that lmms-eval lists beside its own (entry-point group `lmms_eval.models`)."""
     from lmms_eval.models.registry_v2 import ModelManifest
 
-    module = "lmms_eval_tasks.models.answering"
+    module = "lmms_eval_tasks.models"
     return [
-        ModelManifest(model_id="spotdiff_baseline", chat_class_path=f"{module}.Baseline"),
-        ModelManifest(model_id="spotdiff_replay", chat_class_path=f"{module}.Replay"),
+        ModelManifest(model_id="spotdiff_baseline", chat_class_path=f"{module}.answering.Baseline"),
+        ModelManifest(model_id="spotdiff_replay", chat_class_path=f"{module}.answering.Replay"),
+        ModelManifest(model_id="spotdiff_similarity", chat_class_path=f"{module}.similarity.Similarity"),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from lmms_eval.api.instance import Instance
@@ -15,24 +16,29 @@ from spotdiff.replay import load_replies
 from spotdiff.tasks import benchmarks, task
 
 
-class _Answering(lmms):  # type: ignore[misc]
+class Answering(lmms):  # type: ignore[misc]
     """Answers each question with a text. Runs over ranks like any model."""
 
     is_simple = False
     device = torch.device("cpu")
     """Where lmms-eval gathers the answers of several ranks."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._texts: dict[tuple[str, str], Any] = {}
+        """(task, split) -> its rows without images."""
+
     def generate_until(self, requests: list[Instance]) -> list[str]:
         return reported(self._answers)([self._asked(request) for request in requests])
 
     def _asked(self, request: Instance) -> tuple[str, Question]:
         _, _, _, doc_id, name, split = request.args
-        # Whole rows are not read: the image columns of a large data set would be fetched for nothing.
-        rows = self.task_dict[name][split]
-        pixels = benchmarks()[task(name).benchmark].image_columns
-        return name, question_of(
-            rows.remove_columns([column for column in pixels if column in rows.column_names])[doc_id]
-        )
+        if (name, split) not in self._texts:
+            # Whole rows are not read: the image columns of a large data set would be fetched for nothing.
+            rows = self.task_dict[name][split]
+            pixels = benchmarks()[task(name).benchmark].image_columns
+            self._texts[name, split] = rows.remove_columns([column for column in pixels if column in rows.column_names])
+        return name, question_of(self._texts[name, split][doc_id])
 
     def _answers(self, asked: list[tuple[str, Question]]) -> list[str]:
         raise NotImplementedError
@@ -44,7 +50,7 @@ class _Answering(lmms):  # type: ignore[misc]
         raise NotImplementedError("this model answers one turn")
 
 
-class Baseline(_Answering):
+class Baseline(Answering):
     """`--model spotdiff_baseline --model_args policy=...,seed=...`: an image-blind policy, see spotdiff.baselines."""
 
     def __init__(self, policy: str = "random", seed: int = 0, batch_size: int = 1, device: str | None = None) -> None:
@@ -60,7 +66,7 @@ class Baseline(_Answering):
         return [answer[name](question) for name, question in asked]
 
 
-class Replay(_Answering):
+class Replay(Answering):
     """`--model spotdiff_replay --model_args path=...,model=...`: replies of an earlier run, see spotdiff.replay."""
 
     def __init__(

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 class MediaSummary:
     """How much media a set of rows holds: number of images or videos, and their size as stored, in bytes.
 
-    frames: of a single video.
+    frames: of a single video. warnings: what is odd about them.
     """
 
     images: int
     stored_bytes: int
     frames: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 def check_rows(benchmark: Benchmark, rows: Dataset, file: str) -> list[Problem]:
@@ -63,15 +64,17 @@ def check_media(benchmark: Benchmark, rows: Dataset, file: str, stamp: Stamp) ->
         return known, []
     images = stored = 0
     found: list[Problem] = []
+    warnings: list[str] = []
     for row in rows:
         sizes: dict[str, tuple[int, int]] = {}
-        for column in benchmark.image_columns:
+        for column in benchmark.needed_images(row) if benchmark.needed_images else benchmark.image_columns:
             encoded, problem = _decoded_size(row, column, file, sizes)
             images += 1
             stored += encoded
             found += problem
         found += benchmark.pixel_problems(row, sizes, file)
-    summary = MediaSummary(images, stored)
+        warnings += benchmark.pixel_warnings(row, file)
+    summary = MediaSummary(images, stored, warnings=tuple(warnings))
     if not found:
         stamp.write(summary)
     return summary, found
@@ -135,8 +138,9 @@ class Stamp:
 
     def read(self) -> MediaSummary | None:
         try:
-            return MediaSummary(**json.loads(self._path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
+            known = json.loads(self._path.read_text(encoding="utf-8"))
+            return MediaSummary(**{**known, "warnings": tuple(known.get("warnings", ()))})
+        except (OSError, ValueError, TypeError, AttributeError):
             return None
 
     def write(self, summary: MediaSummary) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,23 +15,27 @@ if TYPE_CHECKING:
     from datasets import Features
 
 ROWS_A_GROUP = 50
-"""Rows of two images each: a row group stays near 100 MB for images of a megapixel."""
+BYTES_A_GROUP = 100_000_000
+"""A row group ends before the row whose images would bring it above this, unless that row is its first."""
 
 
 def write_data_set(
     folder: Path,
-    configs: Mapping[str, Sequence[Mapping[str, Any]]],
+    configs: Mapping[str, Iterable[Mapping[str, Any]]],
     features: Features,
     files: Mapping[str, Path] | None = None,
+    texts: Mapping[str, str] | None = None,
 ) -> None:
     """Write `<config>/test.parquet` for each config. An old folder stays as it is until the new one is whole.
 
+    configs: their rows are taken one after the other, and no more than a row group of them is held at a time.
     files: place in the folder -> a file that is put there, as a hard link or, where none can be made, as a copy.
+    texts: place in the folder -> content of a further file, written in UTF-8.
     Raises SettingError when the folder cannot be written.
     """
     folder = folder.resolve()
     try:
-        _write(folder, configs, features, files or {})
+        _write(folder, configs, features, files or {}, texts or {})
     except OSError as error:
         raise SettingError(
             f"{folder} cannot be written ({error}). Set SPOTDIFF_DATA to a folder with enough room"
@@ -40,26 +44,57 @@ def write_data_set(
 
 def _write(
     folder: Path,
-    configs: Mapping[str, Sequence[Mapping[str, Any]]],
+    configs: Mapping[str, Iterable[Mapping[str, Any]]],
     features: Features,
     files: Mapping[str, Path],
+    texts: Mapping[str, str],
 ) -> None:
     import datasets
 
+    # Whoever reads the data set next, in this process, needs none either.
     datasets.disable_progress_bars()
     folder.parent.mkdir(parents=True, exist_ok=True)
     new = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         for config, rows in configs.items():
             (new / config).mkdir()
-            table = datasets.Dataset.from_list([dict(row) for row in rows], features=features)
-            table.to_parquet(str(new / config / "test.parquet"), batch_size=ROWS_A_GROUP)
+            _write_rows(new / config / "test.parquet", rows, features)
         for place, source in files.items():
             _link_or_copy(source.resolve(), new / place)
+        for place, content in texts.items():
+            (new / place).write_text(content, encoding="utf-8")
         os.chmod(new, 0o755)
         _exchange(new, folder)
     finally:
         shutil.rmtree(new, ignore_errors=True)
+
+
+def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], features: Features) -> None:
+    from pyarrow import Table
+    from pyarrow.parquet import ParquetWriter
+
+    # With its metadata, by which `datasets` knows images from plain bytes.
+    schema = features.arrow_schema
+    with ParquetWriter(path, schema) as writer:
+        for group in _groups(rows, schema.names):
+            writer.write_table(Table.from_pylist(group, schema))
+
+
+def _groups(rows: Iterable[Mapping[str, Any]], columns: Collection[str]) -> Iterator[list[Mapping[str, Any]]]:
+    group: list[Mapping[str, Any]] = []
+    size = 0
+    for row in rows:
+        if set(row) != set(columns):
+            # Else what is missing would be written as empty.
+            raise ValueError(f"a row has the columns {', '.join(row)}, not {', '.join(columns)}")
+        more = sum(len(value.get("bytes") or b"") for value in row.values() if isinstance(value, Mapping))
+        if group and (len(group) == ROWS_A_GROUP or size + more > BYTES_A_GROUP):
+            yield group
+            group, size = [], 0
+        group.append(row)
+        size += more
+    if group:
+        yield group
 
 
 def _link_or_copy(source: Path, target: Path) -> None:

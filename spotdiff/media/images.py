@@ -122,6 +122,18 @@ def side_by_side(images: Sequence[PILImage.Image]) -> PILImage.Image:
     return canvas
 
 
+def grid(rows: Sequence[Sequence[PILImage.Image]]) -> PILImage.Image:
+    """Images of one size in rows, from left to right and top to bottom, without gaps; black where a row is shorter."""
+    from PIL import Image
+
+    width, height = rows[0][0].size
+    canvas = Image.new("RGB", (width * max(map(len, rows)), height * len(rows)))
+    for down, row in enumerate(rows):
+        for across, image in enumerate(row):
+            canvas.paste(image, (across * width, down * height))
+    return canvas
+
+
 def draw_box(image: PILImage.Image, box: Box) -> PILImage.Image:
     """A copy of the image with a red frame just inside the box, 1/150 of the longer side wide, at least 2 pixels."""
     x1, y1, x2, y2 = box

@@ -1,8 +1,9 @@
-"""Which frames of a video are taken."""
+"""Which frames of a video are taken, and at which instants those of several videos that run in step."""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,9 +17,10 @@ millisecond in some containers, so that an exact comparison would decide by roun
 
 @dataclass(frozen=True)
 class Sampling:
-    """How many frames are taken, by number or by rate, and the size they get.
+    """Which frames are taken, by number, by rate or by instant, and the size they get.
 
-    count: that many, by `even_indices`. fps: so many per second, by `indices_at_fps`. Exactly one of them is given.
+    count: that many, by `even_indices`. fps: so many per second, by `indices_at_fps`. instants: those shown nearest to
+    these times, by `indices_at`. Exactly one of them is given.
     size: width and height in pixels, the aspect is not kept; None leaves the size of the file.
     Raises SettingError for a value that cannot be used.
     """
@@ -26,10 +28,11 @@ class Sampling:
     count: int | None = None
     fps: float | None = None
     size: tuple[int, int] | None = (448, 448)
+    instants: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        if (self.count is None) == (self.fps is None):
-            raise SettingError("Frames are chosen by their number or by their rate: give either count or fps")
+        if sum(choice is not None for choice in (self.count, self.fps, self.instants)) != 1:
+            raise SettingError("Frames are chosen in one way: give count, fps or instants")
         if self.count is not None:
             _check_count(self.count)
         if self.fps is not None:
@@ -41,8 +44,10 @@ class Sampling:
         """The frames to take from a video whose frames are shown at these times (seconds, in order)."""
         if self.count is not None:
             return even_indices(len(times), self.count)
-        assert self.fps is not None
-        return indices_at_fps(times, self.fps)
+        if self.fps is not None:
+            return indices_at_fps(times, self.fps)
+        assert self.instants is not None
+        return indices_at(times, self.instants)
 
 
 def even_indices(frames: int, count: int) -> list[int]:
@@ -80,6 +85,31 @@ def indices_at_fps(times: Sequence[float], fps: float) -> list[int]:
             taken.append(index)
             wanted = last + 1
     return taken
+
+
+def indices_at(times: Sequence[float], instants: Sequence[float]) -> list[int]:
+    """The frame shown nearest to each instant (seconds after the first frame), one for each, in order.
+
+    times: when each frame is shown, in seconds, never falling. Of two frames that are equally near, to 0.1 ms, the
+    earlier one. A frame is taken as often as instants lie next to it.
+    """
+    shown = [time - times[0] for time in times]
+    return [_nearest(shown, instant) for instant in instants] if shown else []
+
+
+def _nearest(shown: Sequence[float], instant: float) -> int:
+    after = min(bisect_left(shown, instant), len(shown) - 1)
+    before = max(after - 1, 0)
+    nearest = before if instant - shown[before] <= shown[after] - instant + _TIE else after
+    return bisect_left(shown, shown[nearest])
+
+
+def even_instants(start: float, end: float, count: int) -> tuple[float, ...]:
+    """`linspace(start, end, count)`: evenly spread instants, both ends included; one instant is the start."""
+    _check_count(count)
+    if count == 1:
+        return (start,)
+    return tuple(start + (end - start) * number / (count - 1) for number in range(count))
 
 
 def _is_positive_int(value: object) -> bool:

@@ -71,8 +71,8 @@ _BACKENDS: dict[Decoder, _Backend] = {"pyav": _pyav, "decord": _decord}
 class Clip:
     """Frames taken from a video.
 
-    indices: their places among the frames that decoding yields, rising. times: when each is shown, in seconds after the
-    first frame of the video. frames: RGB, upright, of the size asked for. decoder: which one gave them.
+    indices: their places among the frames that decoding yields, never falling. times: when each is shown, in seconds
+    after the first frame of the video. frames: RGB, upright, of the size asked for. decoder: which one gave them.
     """
 
     info: VideoInfo
@@ -163,5 +163,6 @@ def _read(path: Path, sampling: Sampling, name: Decoder, backend: _Backend) -> C
         info = decoded.info
         if sampling.indices(info.times) == indices:
             times = tuple(info.times[index] for index in indices)
-            return Clip(info, tuple(indices), times, decoded.images, name)
+            images = dict(zip(sorted(set(indices)), decoded.images, strict=True))
+            return Clip(info, tuple(indices), times, tuple(images[index] for index in indices), name)
     raise fault(path, "decoding it twice gives different frames")

@@ -18,11 +18,13 @@ from spotdiff.tasks import Table, Task, benchmarks, task, tasks
 class Run:
     """The scored answers of one run.
 
-    name: folder and time stamp. scored: by family of tasks (`m4bench`, `m4bench_concat`), which ask the same questions
-    in different ways and share no table. expected: complete number of questions, by family and setting.
+    name: folder and time stamp. model: its name, as the framework writes it into names of folders or files.
+    scored: by family of tasks (`m4bench`, `m4bench_concat`), which ask the same questions in different ways and share
+    no table. expected: complete number of questions, by family and setting.
     """
 
     name: str
+    model: str
     scored: dict[str, list[Scored]]
     expected: dict[str, dict[str, int]]
 
@@ -68,6 +70,7 @@ def _run_name(file: Path) -> str:
 def _read(name: str, files: list[Path]) -> Run:
     scored: dict[str, dict[str, Scored]] = {}
     expected: dict[str, dict[str, int]] = {}
+    model = files[0].parent.name
     for file in files:
         for place, record in _records(file):
             try:
@@ -75,19 +78,22 @@ def _read(name: str, files: list[Path]) -> Run:
                 total, setting = int(record["total"]), asked.setting(str(answer.groups["setting"])).name
             except (KeyError, ValueError, TypeError, AttributeError, SpotdiffError) as error:
                 raise SpotdiffError(f"{place} is no scored answer of this version of spotdiff ({error})") from error
+            if file.stem.endswith("_scored"):
+                model = file.stem.removesuffix("_scored").removesuffix(f"_{asked.vlmeval_name}")
             family = _family(asked)
             known = scored.setdefault(family, {})
             if answer.id in known:
                 raise SpotdiffError(f"{place}: question {answer.id} was answered before in the same run")
             known[answer.id] = answer
             expected.setdefault(family, {})[setting] = total
-    return Run(name, {family: list(rows.values()) for family, rows in scored.items()}, expected)
+    return Run(name, model, {family: list(rows.values()) for family, rows in scored.items()}, expected)
 
 
 def _family(asked: Task) -> str:
+    """The first group that holds the whole task, or its own name."""
     groups = benchmarks()[asked.benchmark].groups
-    families = (group for group, members in groups.items() if asked.name == group or asked.name in members)
-    return next(families, asked.name)
+    own = set(groups.get(asked.name, (asked.name,)))
+    return next((group for group, members in groups.items() if own <= set(members)), asked.name)
 
 
 def _records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -4,16 +4,17 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import datasets
 import pytest
+from pyarrow.parquet import ParquetFile, ParquetWriter
 
 from spotdiff.benchmarks.m4bench.schema import IMAGE_COLUMNS, features
 from spotdiff.data.store import read_config
-from spotdiff.data.write import ROWS_A_GROUP, write_data_set
+from spotdiff.data.write import BYTES_A_GROUP, ROWS_A_GROUP, write_data_set
 from spotdiff.errors import SettingError
 from spotdiff.media.images import open_image, pixel_digest
 
@@ -42,12 +43,54 @@ def test_the_folder_is_one_that_load_dataset_reads_with_images(make_row: MakeRow
     assert found["option_boxes"] == row["option_boxes"]
 
 
-def test_row_groups_are_small(plain_row: MakeRow, tmp_path: Path) -> None:
-    import pyarrow.parquet
+def row_groups(folder: Path) -> list[int]:
+    """Rows of each."""
+    metadata = ParquetFile(folder / "one" / "test.parquet").metadata
+    return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
 
+
+def test_row_groups_have_few_rows(plain_row: MakeRow, tmp_path: Path) -> None:
     rows = [plain_row(str(number), image_1=None, image_2=None) for number in range(2 * ROWS_A_GROUP + 1)]
     write_data_set(tmp_path / "set", {"one": rows}, features())
-    assert pyarrow.parquet.ParquetFile(tmp_path / "set" / "one" / "test.parquet").num_row_groups == 3
+    assert row_groups(tmp_path / "set") == [ROWS_A_GROUP, ROWS_A_GROUP, 1]
+
+
+def test_a_row_group_of_large_images_has_fewer_rows(plain_row: MakeRow, tmp_path: Path) -> None:
+    small, half, large = ({"bytes": bytes(size), "path": None} for size in (1, BYTES_A_GROUP // 2, BYTES_A_GROUP + 1))
+    images = [(small, half), (small, half), (half, half), (small, large), (small, None), (None, small)]
+    rows = [plain_row(str(n), image_1=first, image_2=second) for n, (first, second) in enumerate(images)]
+    write_data_set(tmp_path / "set", {"one": rows}, features())
+    assert row_groups(tmp_path / "set") == [1, 1, 1, 1, 2]
+    assert ids(tmp_path / "set") == [row["id"] for row in rows]
+
+
+def test_rows_are_taken_as_they_are_written(
+    plain_row: MakeRow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[int] = []
+    when_written: list[int] = []
+    write = ParquetWriter.write_table
+
+    def watched(self: ParquetWriter, *arguments: Any) -> None:
+        when_written.append(len(taken))
+        write(self, *arguments)
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for number in range(3 * ROWS_A_GROUP):
+            taken.append(number)
+            yield plain_row(str(number), image_1=None, image_2=None)
+
+    monkeypatch.setattr(ParquetWriter, "write_table", watched)
+    write_data_set(tmp_path / "set", {"one": rows()}, features())
+    assert when_written == [ROWS_A_GROUP + 1, 2 * ROWS_A_GROUP + 1, 3 * ROWS_A_GROUP]
+
+
+@pytest.mark.parametrize("change", [{"more": 1}, {"answer": ...}])
+def test_a_row_with_other_columns_is_refused(make_row: MakeRow, tmp_path: Path, change: dict[str, Any]) -> None:
+    row = {name: value for name, value in make_row(**change).items() if value is not ...}
+    with pytest.raises(ValueError, match="a row has the columns id, "):
+        write_data_set(tmp_path / "set", {"one": [make_row(), row]}, features())
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_old_data_set_is_replaced_whole(make_row: MakeRow, tmp_path: Path) -> None:
@@ -75,7 +118,7 @@ def test_a_full_disk_is_an_error_that_leaves_the_old_data_set(
     def full(*_: object, **__: object) -> None:
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(datasets.Dataset, "to_parquet", full)
+    monkeypatch.setattr(ParquetWriter, "write_table", full)
     with pytest.raises(SettingError, match=r"No space left on device.*SPOTDIFF_DATA"):
         write_data_set(tmp_path / "set", {"one": [make_row("new")]}, features())
     assert ids(tmp_path / "set") == ["old"]
@@ -104,18 +147,18 @@ def test_where_the_new_folder_cannot_take_the_place_the_old_one_comes_back(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-import datasets
+from pyarrow.parquet import ParquetWriter
 from spotdiff.benchmarks.m4bench.schema import features
 from spotdiff.data.write import write_data_set
 
-write, written = datasets.Dataset.to_parquet, []
+write, written = ParquetWriter.write_table, []
 
 def killed(self, *arguments, **options):
     if written:
         os.kill(os.getpid(), signal.SIGKILL)
     written.append(write(self, *arguments, **options))
 
-datasets.Dataset.to_parquet = killed
+ParquetWriter.write_table = killed
 row = {"id": "new", "question": "q", "visual_prompt": "", "visual_prompt_boxes": [], "options": ["x", "y"],
        "option_boxes": [[], []], "answer": "A", "category": "", "pair": "p", "image_sizes": [], "image_1": None,
        "image_2": None}

@@ -59,3 +59,10 @@ def run(*arguments: str, folder: Path, settings: Mapping[str, str] | None = None
         timeout=LIMIT,
     )
     return Finished(done.returncode, done.stdout, folder)
+
+
+def ask_server(url: str, task: str, folder: Path, settings: Mapping[str, str] | None = None) -> Finished:
+    """A finished run of the model behind `url` on a task or a group."""
+    folder.mkdir(exist_ok=True)
+    arguments = f"model_version=reader,base_url={url},api_key=none,max_retries=1,timeout=60"
+    return run("--model", "openai", "--model_args", arguments, "--tasks", task, folder=folder, settings=settings)

@@ -9,7 +9,7 @@ both arrived whole, in order, with boxes that fit. As a fixture:
 From a shell, until it is interrupted:
 
     python tests/e2e/pixel_server.py --port 0 --box-family qwen3_vl [--fault html | --fault 500:3]
-    python tests/e2e/pixel_server.py --reader videos
+    python tests/e2e/pixel_server.py --reader videos  # or states, or views
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from typing import Any, Protocol
 
 from PIL import Image, UnidentifiedImageError
 from pixel_reader import Reader
+from state_reader import StateReader
 from video_reader import VideoReader
+from view_reader import ViewReader
 
 from spotdiff.benchmarks.m4bench.boxes import FAMILIES
 from spotdiff.media.images import pixel_digest
@@ -321,16 +323,24 @@ def _plan(text: str) -> FaultPlan:
     return first(int(count), FAULTS[name]) if count else always(FAULTS[name])
 
 
+_READERS: Mapping[str, Callable[[], PartsReader]] = {"videos": VideoReader, "states": StateReader, "views": ViewReader}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Answers questions by looking at the pixels it receives.")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one; the address is printed")
-    parser.add_argument("--reader", choices=["pictures", "videos"], default="pictures", help="M4Bench's or M3-Verse's")
+    parser.add_argument(
+        "--reader",
+        choices=["pictures", "videos", "states", "views"],
+        default="pictures",
+        help="M4Bench, M3-Verse, EgoExo-Next or MVVBench",
+    )
     parser.add_argument("--box-family", choices=sorted(FAMILIES), default="qwen3_vl")
     parser.add_argument(
         "--fault", type=_plan, metavar="NAME[:COUNT]", help=f"{', '.join(FAULTS)}; for the first COUNT requests, or all"
     )
     arguments = parser.parse_args()
-    reader = VideoReader() if arguments.reader == "videos" else None
+    reader = _READERS.get(arguments.reader, lambda: None)()
     server = PixelServer(arguments.box_family, arguments.port, arguments.fault, reader).start()
     print(server.url, flush=True)
     try:

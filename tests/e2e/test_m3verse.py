@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import lmms_runs
 import pytest
-from lmms_runs import run
+import vlmeval_runs
 from pixel_server import PixelServer
 from video_reader import VideoReader
 
-from spotdiff.runs.read import read_runs
 from spotdiff.scoring import Scored, by_group
 
 pytestmark = pytest.mark.e2e
@@ -23,30 +20,15 @@ FRAMES = "10"
 """Of each video: a request of 2 x 200 frames would hold 110 MB."""
 
 
+SETTINGS = {"SPOTDIFF_FRAMES": FRAMES}
+
+
 def through_lmms_eval(server: PixelServer, task: str, folder: Path) -> dict[str, Scored]:
-    folder.mkdir(exist_ok=True)
-    arguments = f"model_version=reader,base_url={server.url},api_key=none,max_retries=1,timeout=60"
-    done = run(
-        *("--model", "openai", "--model_args", arguments, "--tasks", task),
-        folder=folder,
-        settings={"SPOTDIFF_FRAMES": FRAMES},
-    )
-    return done.scored()
+    return lmms_runs.ask_server(server.url, task, folder, SETTINGS).scored()
 
 
 def through_vlmevalkit(server: PixelServer, data: str, folder: Path) -> dict[str, Scored]:
-    folder.mkdir(exist_ok=True)
-    command = [str(Path(sys.executable).with_name("vlmeval")), "run", "--data", data, "--model", "reader"]
-    done = subprocess.run(
-        [*command, "--base-url", server.url, "--work-dir", str(folder), "--retry", "1"],
-        env={**os.environ, "SPOTDIFF_FRAMES": FRAMES, "SPOTDIFF_MEDIA_CACHE": str(folder / "media")},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return {row.id: row for one in read_runs(folder) for rows in one.scored.values() for row in rows}
+    return vlmeval_runs.ask_server(server.url, data, folder=folder, settings=SETTINGS)
 
 
 def shares(rows: Iterable[Scored], key: str = "state") -> Mapping[str, float]:

@@ -17,7 +17,8 @@ from zipfile import ZipFile
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-SOURCES = ("spotdiff", "lmms_eval_tasks", "vlmeval_ext", "_spotdiff_hook.py", "_spotdiff_hook.pth")
+SOURCES = ("spotdiff", "lmms_eval_tasks", "vlmeval_ext", "hf_cards", "_spotdiff_hook.py", "_spotdiff_hook.pth")
+CARDS = "hf_cards"
 PACKAGING = ("pyproject.toml", "README.md", "LICENSE")
 
 PROBE = """\
@@ -171,7 +172,14 @@ def test_uninstalling_leaves_nothing(
 def test_the_wheel_holds_every_file_of_the_packages_and_nothing_else(wheel: Path, sources: Path) -> None:
     packed = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name}
     files = {file for name in SOURCES for file in [sources / name, *(sources / name).rglob("*")] if file.is_file()}
-    assert packed == {str(file.relative_to(sources)) for file in files if "__pycache__" not in file.parts}
+    places = {str(file.relative_to(sources)) for file in files if "__pycache__" not in file.parts}
+    assert packed == {f"spotdiff/{place}" if place.startswith(f"{CARDS}/") else place for place in places}
+
+
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in (ROOT / CARDS).glob("*/README.md")))
+def test_an_installation_has_the_cards_of_the_data_sets(name: str, installed: Environment) -> None:
+    code = f"from spotdiff.data.cards import card; print(card({name!r}), end='')"
+    assert installed.output("-c", code) == (ROOT / CARDS / name / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("words", [["--help"], ["list"], ["run", "--data", "M4Bench_Mni", "--model", "GPT4o"]])

@@ -172,6 +172,11 @@ def test_metrics_are_averaged_over_questions_and_coverage_over_the_complete_task
     assert adapter.coverage(items) == 0.5
 
 
+def test_where_a_group_is_balanced_each_of_its_values_weighs_the_same() -> None:
+    items = [{"score": score, "stratum": "indoor"} for score in (1, 1, 1, 0)] + [{"score": 0, "stratum": "outdoor"}]
+    assert adapter.mean(items) == pytest.approx((3 / 4 + 0) / 2)
+
+
 # --- errors -------------------------------------------------------------------------------------------------------
 
 

@@ -70,7 +70,8 @@ def test_a_replay_without_a_path_is_an_error() -> None:
         Replay()
 
 
-def test_both_models_are_listed_for_lmms_eval() -> None:
+def test_the_models_are_listed_for_lmms_eval() -> None:
     from lmms_eval_tasks.models import manifests
 
-    assert [entry.model_id for entry in manifests()] == ["spotdiff_baseline", "spotdiff_replay"]
+    listed = [entry.model_id for entry in manifests()]
+    assert listed == ["spotdiff_baseline", "spotdiff_replay", "spotdiff_similarity"]

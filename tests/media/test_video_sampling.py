@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spotdiff.errors import SettingError
-from spotdiff.media.sampling import Sampling, even_indices, indices_at_fps
+from spotdiff.media.sampling import Sampling, even_indices, even_instants, indices_at, indices_at_fps
 
 
 def by_numpy(frames: int, count: int) -> list[int]:
@@ -127,3 +127,51 @@ def test_a_sampling_that_cannot_be_used_is_a_setting_error(values: dict[str, obj
 
 def test_the_default_size_is_that_of_the_papers() -> None:
     assert Sampling(count=8).size == (448, 448)
+
+
+# --- instants -----------------------------------------------------------------------------------------------------
+
+RATES = st.sampled_from([10, 15, 24, 25, 30, 50, 60])
+
+
+@given(st.integers(1, 200), RATES, st.lists(st.fractions(-1, 9, max_denominator=997), max_size=12))
+def test_a_frame_at_an_instant_is_the_nearest_one_and_of_two_the_earlier(
+    frames: int, rate: int, instants: list[Fraction]
+) -> None:
+    times = [Fraction(index, rate) for index in range(frames)]
+    found = indices_at([float(time) for time in times], [float(instant) for instant in instants])
+    for index, instant in zip(found, instants, strict=True):
+        distances = [abs(time - instant) for time in times]
+        nearest = distances.index(min(distances))
+        # Two frames that are equally near to 0.1 ms are a tie, which the earlier one wins.
+        assert index == nearest or (index == nearest - 1 and distances[index] - distances[nearest] < Fraction(1, 9990))
+
+
+@given(RATES, RATES, st.integers(20, 200), st.integers(20, 200), st.integers(1, 40))
+def test_frames_of_two_views_lie_within_half_a_frame_interval_of_the_same_instant(
+    rate: int, other_rate: int, frames: int, other_frames: int, count: int
+) -> None:
+    views = [[index / rate for index in range(frames)], [index / other_rate for index in range(other_frames)]]
+    instants = even_instants(0, min(times[-1] for times in views), count)
+    for times, own_rate in zip(views, (rate, other_rate), strict=True):
+        for index, instant in zip(indices_at(times, instants), instants, strict=True):
+            assert abs(times[index] - instant) <= 0.5 / own_rate + 1e-4
+
+
+def test_instants_count_from_the_first_frame_and_may_meet_one_frame_twice() -> None:
+    assert indices_at([5.0, 5.5, 6.0], [0.0, 0.1, 0.9, 7.0]) == [0, 0, 2, 2]
+    assert indices_at([0.0, 0.0, 1.0, 1.0], [0.2, 1.0]) == [0, 2]
+    assert indices_at([], [0.0]) == []
+
+
+@given(st.floats(0, 100), st.floats(0, 100), st.integers(1, 50))
+def test_even_instants_are_those_of_numpy(start: float, length: float, count: int) -> None:
+    found = even_instants(start, start + length, count)
+    assert found == pytest.approx(list(np.linspace(start, start + length, count)))
+
+
+def test_frames_are_chosen_in_one_way() -> None:
+    for choices in ({}, {"count": 2, "fps": 1.0}, {"fps": 1.0, "instants": (0.0,)}):
+        with pytest.raises(SettingError, match="Frames are chosen in one way: give count, fps or instants"):
+            Sampling(**choices)
+    assert Sampling(instants=(0.0, 1.0)).indices([0.0, 0.4, 0.8]) == [0, 2]

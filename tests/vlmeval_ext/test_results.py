@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -34,6 +35,18 @@ def test_the_figure_of_several_settings_is_the_mean_of_their_means() -> None:
     assert found["acc_release"] == found["acc"]
     assert (found["a/acc"], found["b/acc"]) == (1, 0.25)
     assert (found["questions"], found["coverage"]) == (5, 1)
+
+
+def test_settings_can_weigh_differently() -> None:
+    found = figures({"a": rows(True), "b": rows(False)}, {"a": 1, "b": 1}, {"a": 3, "b": 1})
+    assert found["acc"] == 0.75
+
+
+def test_where_a_group_is_balanced_each_of_its_values_weighs_the_same() -> None:
+    indoor = [replace(row, groups={"scene": "indoor"}) for row in rows(True, True, True, False)]
+    outdoor = [replace(scored(9, False), groups={"scene": "outdoor"})]
+    found = figures({"a": indoor + outdoor}, {"a": 5}, balanced="scene")
+    assert found["acc"] == pytest.approx((3 / 4 + 0) / 2)
 
 
 def test_without_every_setting_there_is_no_joint_figure() -> None:

@@ -15,7 +15,7 @@ from vlmeval.dataset.image_base import ImageBaseDataset
 from spotdiff.errors import SettingError, SpotdiffError
 from spotdiff.media.clips import link_by_digest
 from spotdiff.media.images import save_by_digest
-from spotdiff.question import Image, Question, Text
+from spotdiff.question import Image, Question, Text, Video
 from spotdiff.tasks import vlmeval_tasks
 from vlmeval_ext.invocation import Invocation, is_media_free, last_part
 from vlmeval_ext.loading import FORMS, Loaded, load
@@ -76,7 +76,7 @@ class SpotdiffDataset(ImageBaseDataset):  # type: ignore[misc]
                 continue
             elif isinstance(part, Image):
                 messages.append({"type": "image", "value": str(save_by_digest(part.open(), folder / "vlmeval"))})
-            else:
+            elif isinstance(part, Video):
                 messages.append({"type": "video", "value": str(link_by_digest(part.path, folder / "videos"))})
         return messages
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from spotdiff.benchmarks.m3verse.schema import CAPABILITIES, INTER, INTRA
-from spotdiff.reporting import notes, percent
-from spotdiff.scoring import SCORE, Estimate, Scored, by_group, overall
+from spotdiff.reporting import half_width, notes, percent
+from spotdiff.scoring import SCORE, Scored, by_group, overall
 from spotdiff.tasks import Table
 
 _SHORT = dict(zip(CAPABILITIES, ("S.U.", "T.U.", "A.R.", "Rs"), strict=True))
@@ -69,20 +69,15 @@ def _lines(name: str, rows: Sequence[Scored]) -> list[tuple[str, ...]]:
         ]
         lines.append((f"{name} {label}", *(percent(estimate.mean) for estimate in estimates)))
         if metric == SCORE:
-            lines.append((f"{name} 95 % interval, +-", *(_half_width(estimate) for estimate in estimates)))
+            lines.append((f"{name} 95 % interval, +-", *(half_width(estimate) for estimate in estimates)))
     lines.append((f"{name} chance", *(percent(overall(part).chance) for part in found.values())))
     lines.append((f"{name} questions", *(str(len(part)) for part in found.values())))
     return lines
 
 
-def _half_width(estimate: Estimate) -> str:
-    interval = estimate.interval()
-    return percent((interval[1] - interval[0]) / 2) if interval else "-"
-
-
 def _subcategories(rows: Sequence[Scored], title: str) -> Table:
     body = [
-        (name, percent(estimate.mean), _half_width(estimate), percent(estimate.chance), str(estimate.n))
+        (name, percent(estimate.mean), half_width(estimate), percent(estimate.chance), str(estimate.n))
         for name, estimate in sorted(by_group(rows, "subcategory").items())
     ]
     return Table(f"{title}, by subcategory", ("%", "acc", "95 % interval, +-", "chance", "questions"), tuple(body))

@@ -160,6 +160,7 @@ def test_a_link_in_the_release_is_followed(release: Release, data: Path, tmp_pat
 def test_only_videos_that_a_question_shows_are_taken(release: Release, data: Path) -> None:
     prepare("m3verse", release(line()).parent)
     assert {str(path.relative_to(data)) for path in data.rglob("*") if path.is_file()} == {
+        "README.md",
         "sim/test.parquet",
         "videos/sim/scene_01/state_0.mp4",
         "videos/sim/scene_01/state_1.mp4",
