@@ -1,0 +1,72 @@
+"""The tables of MVVBench. Every average is a mean over questions; chance is the mean of 1/k over k options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from spotdiff.benchmarks.mvvbench.schema import CATEGORIES, MOTION, SOURCES
+from spotdiff.reporting import half_width, notes, percent
+from spotdiff.scoring import SCORE, Scored, by_group, overall
+from spotdiff.tasks import Table
+
+_VIEWS = ("two views", "more views")
+
+
+def table(rows: Sequence[Scored], title: str, expected: Mapping[str, int]) -> Table:
+    """Accuracy by category and overall, gain over chance, interval by sample; then by motion, views and source.
+
+    Where questions are missing every title says how many are there, and no column is called overall.
+    """
+    total = sum(expected.values())
+    part = f", {len(rows)} of {total} questions" if len(rows) < total else ""
+    columns: dict[str, Callable[[Scored], bool]] = {
+        name: lambda row, name=name: row.groups["category"] == name  # type: ignore[misc]
+        for name in CATEGORIES
+    }
+    columns["these questions" if part else "overall"] = lambda row: True
+    further = [
+        _by(rows, f"By {key}{part}", key, names)
+        for key, names in (("motion", tuple(MOTION)), ("views", _VIEWS), ("source", SOURCES))
+        if rows
+    ]
+    coverage = f"Coverage: {len(rows)} of {total} questions."
+    if part:
+        coverage += " A part of the benchmark: its figures are not those of the whole."
+    return Table(
+        f"{title}{part}", ("%", *columns), tuple(_lines(rows, columns)), (coverage, *notes(rows)), tuple(further)
+    )
+
+
+def _lines(rows: Sequence[Scored], columns: Mapping[str, Callable[[Scored], bool]]) -> list[tuple[str, ...]]:
+    found = [[row for row in rows if belongs(row)] for belongs in columns.values()]
+    lines = []
+    for metric in dict.fromkeys((SCORE, *(extra for row in rows for extra in row.extra))):
+        estimates = [overall([row for row in part if metric == SCORE or metric in row.extra], metric) for part in found]
+        lines.append(("acc" if metric == SCORE else metric, *(percent(estimate.mean) for estimate in estimates)))
+        if metric == SCORE:
+            lines.append(("95 % interval, +-", *map(half_width, estimates)))
+            lines.append(("gain over chance", *(_gain(estimate.mean, estimate.chance) for estimate in estimates)))
+    lines.append(("chance", *(percent(overall(part).chance) for part in found)))
+    lines.append(("truncated", *(percent(_truncated(part)) for part in found)))
+    lines.append(("questions", *(str(len(part)) for part in found)))
+    return lines
+
+
+def _gain(mean: float | None, chance: float | None) -> str:
+    return "-" if mean is None or chance is None else f"{100 * (mean - chance):+.1f}"
+
+
+def _truncated(rows: Sequence[Scored]) -> float | None:
+    """Share of replies that ended before their answer."""
+    return sum(row.outcome == "truncated" for row in rows) / len(rows) if rows else None
+
+
+def _by(rows: Sequence[Scored], title: str, key: str, names: Sequence[str]) -> Table:
+    found = by_group(rows, key)
+    body = [
+        (name, percent(part.mean), half_width(part), _gain(part.mean, part.chance), percent(part.chance), str(part.n))
+        for name in names
+        if (part := found.get(name)) is not None
+    ]
+    head = ("%", "acc", "95 % interval, +-", "gain over chance", "chance", "questions")
+    return Table(title, head, tuple(body))
