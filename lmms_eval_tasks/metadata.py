@@ -5,6 +5,7 @@ lmms-eval takes it into the key of its reply cache, so replies to other data or 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 
@@ -20,14 +21,14 @@ def __getattr__(name: str) -> dict[str, Any]:
     from spotdiff.evaluation import Evaluation
 
     evaluation = reported(Evaluation.of)(tasks()[name])
-    try:
-        data = evaluation.data_digest()
-    except DataError:
-        # The documents come next, and say what is missing.
-        data = None
+    data = revision = None
+    # The documents come next, and say what is missing.
+    with suppress(DataError):
+        data, revision = evaluation.data_digest(), evaluation.data_revision()
     return {
         "version": evaluation.benchmark.version,
         "spotdiff": __version__,
         "settings": evaluation.settings.changed(),
         "data": data,
+        "revision": revision,
     }

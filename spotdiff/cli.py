@@ -38,12 +38,17 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--mean", action="store_true", help="one table for each model: the mean over all its runs")
     report.set_defaults(run=_report)
 
-    data = commands.add_parser("data", help="prepare data sets, check them").add_subparsers(
+    data = commands.add_parser("data", help="prepare data sets, check and publish them").add_subparsers(
         required=True, metavar="COMMAND"
     )
     prepare = data.add_parser("prepare", help="turn a released data set into the form that the tasks read")
     prepare.add_argument("name", help="data set, such as m4bench")
-    prepare.add_argument("--from", dest="source", type=Path, metavar="DIR", help="folder of the release")
+    prepare.add_argument(
+        "--from",
+        dest="source",
+        metavar="DIR",
+        help="folder of the release, or its repository on the Hub, ORG/NAME; by default the official one is fetched",
+    )
     prepare.add_argument(
         "--no-images",
         action="store_true",
@@ -71,6 +76,12 @@ def _parser() -> argparse.ArgumentParser:
     check = data.add_parser("check", help="count what a prepared data set holds, and name all that is wrong with it")
     check.add_argument("name", help="data set, such as m4bench or m4bench_mini")
     check.set_defaults(run=_check)
+    publish = data.add_parser("publish", help="upload a prepared data set to the Hub, with its card and a tag")
+    publish.add_argument("name", help="data set, such as m4bench")
+    publish.add_argument("--repo", required=True, metavar="ORG/NAME", help="data set repository; made if there is none")
+    publish.add_argument("--private", action="store_true", help="make it a private one, where there is none")
+    publish.add_argument("--dry-run", action="store_true", help="list what would go up, and ask no server")
+    publish.set_defaults(run=_publish)
     where = data.add_parser("where", help="print the folder of a prepared data set")
     where.add_argument("name")
     where.set_defaults(run=_where)
@@ -89,10 +100,10 @@ def _tasks(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from spotdiff.runs.combine import comparisons, means
+    from spotdiff.runs.combine import comparisons, joined, means
     from spotdiff.runs.read import read_runs
 
-    runs = [run for path in options.runs for run in read_runs(path)]
+    runs = joined([run for path in options.runs for run in read_runs(path)])
     if options.mean:
         runs = means(runs)
     for table in [*(table for run in runs for table in run.tables()), *comparisons(runs)]:
@@ -119,6 +130,13 @@ def _check(options: argparse.Namespace) -> int:
     from spotdiff.data.check import check
 
     return 0 if check(options.name) else 1
+
+
+def _publish(options: argparse.Namespace) -> int:
+    from spotdiff.data.publish import publish
+
+    publish(options.name, options.repo, private=options.private, dry_run=options.dry_run)
+    return 0
 
 
 def _where(options: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spotdiff.answers import Reading, read_reply
-from spotdiff.data.store import digest_of_ends, locate
+from spotdiff.data.store import commit, digest_of_ends, locate
 from spotdiff.errors import DataError, Problem
 from spotdiff.judge import Judge, Verdict
 from spotdiff.media.forms import FORMS, Form, form_for
@@ -27,6 +27,8 @@ TASK_COLUMN = "task"
 SETTING_COLUMN = "setting"
 DONOR_COLUMN = "donor"
 """Id of the row that lends its images, empty for none; only there where a task has such rows."""
+
+_AGAIN = "Prepare the data again, with the videos that are there now"
 
 MEDIA_FREE_MODELS = ("spotdiff_baseline", "spotdiff_replay")
 """Models that never look at an image: they run on questions alone."""
@@ -125,25 +127,32 @@ class Evaluation:
             files += [video for video in videos if video.is_file()]
         return digest_of_ends(files)
 
-    def check_media(self, forms: Collection[Form] = FORMS) -> None:
+    def data_revision(self) -> str | None:
+        """The commit of data that come from the Hub, None for others. Raises DataError when they are not there."""
+        return commit(self.task.data, self.settings)
+
+    def check_media(self, forms: Collection[Form] = FORMS, outcome: str = "no question was asked") -> None:
         """Make sure that all media the questions show are there and whole. To be called before a model is asked.
 
-        forms: those in which the framework can hand over a video. Raises DataError with every fault that was found.
+        forms: those in which the framework can hand over a video. outcome: what is not done if there are faults. Raises
+        DataError with every fault that was found.
         """
         from spotdiff.data.checks import raise_problems
 
         problems = self._check_videos(forms) if self.benchmark.video_columns else self._check_images()
-        raise_problems(problems, self.task.name)
+        raise_problems(problems, self.task.name, outcome)
 
     def _check_images(self) -> list[Problem]:
         from spotdiff.data.checks import Stamp, check_media
-        from spotdiff.data.store import parquet_files
+        from spotdiff.data.store import parquet_files, stream_rows
 
+        folder = locate(self.task.data, self.settings)
         images = stored = 0
         problems: list[Problem] = []
-        for config, (folder, rows) in self._configs().items():
-            stamp = Stamp(self.settings.media_cache / "checked", parquet_files(folder.parent, config))
-            summary, found = check_media(self.benchmark, rows, str(folder), stamp)
+        for config in dict.fromkeys(setting.config for setting in self.task.settings):
+            stamp = Stamp(self.settings.media_cache / "checked", parquet_files(folder, config))
+            rows = stream_rows(folder, config)
+            summary, found = check_media(self.benchmark, rows, str(folder / config), stamp)
             problems += found
             times_asked = sum(s.config == config for s in self.task.settings)
             images += summary.images * times_asked
@@ -164,9 +173,17 @@ class Evaluation:
                 place = f"{asked.id} (scene {asked.cluster})"
                 shown |= {video.path: (place, video) for video in _videos(asked)}
         whole, problems = check_videos({path: place for path, (place, _) in shown.items()}, self.settings)
+        problems += [
+            Problem(
+                str(path), place, "video", f"it has {whole[path].frames} frames, the data say {video.stated}", _AGAIN
+            )
+            for path, (place, video) in shown.items()
+            if path in whole and video.stated is not None and video.stated != whole[path].frames
+        ]
         stored = sum(summary.stored_bytes for summary in whole.values())
         self._say(f"{len(whole)} videos, {stored / 1e6:.1f} MB as stored, given as {self.video_form(forms)}")
-        short = [path for path, summary in whole.items() if summary.frames < (shown[path][1].sampling.count or 0)]
+        wanted = {path: video.sampling for path, (_, video) in shown.items()}
+        short = [path for path, summary in whole.items() if summary.frames < (wanted[path].count or 0)]
         if short:
             self._say(f"{len(short)} of them have fewer frames than asked; each of their frames is given once")
         return problems

@@ -7,7 +7,7 @@ framework. Nothing here knows a framework, and no pixel is decoded before `Image
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,11 +45,13 @@ class Video:
     """One video of the prompt: a file and which of its frames are shown.
 
     as_images: the frames are given one by one, whatever form the model takes videos in.
+    stated: frames that the data set says the file has, where the sampling rests on that; else None.
     """
 
     path: Path
     sampling: Sampling
     as_images: bool = False
+    stated: int | None = None
 
     def frames(self) -> list[PILImage.Image]:
         """The frames, RGB, upright, in order. Raises DataError when the file cannot be decoded."""
@@ -143,3 +145,11 @@ def shuffled(
     renamed = {old.letter: new for old, new in zip(order, letters, strict=True)}
     mixed = tuple(replace(option, letter=renamed[option.letter]) for option in order)
     return mixed, tuple(sorted(renamed[letter] for letter in gold))
+
+
+def without_letters(options: Sequence[str]) -> list[str]:
+    """The texts; letters are cut off only where every option carries its own, as a text may begin like one."""
+    prefixes = [f"{letter}. " for letter in LETTERS[: len(options)]]
+    if len(prefixes) == len(options) and all(map(str.startswith, options, prefixes)):
+        return [option[len(prefix) :] for option, prefix in zip(options, prefixes, strict=True)]
+    return list(options)

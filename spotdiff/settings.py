@@ -37,6 +37,8 @@ class Settings:
     """What a run may be told.
 
     data: folder of prepared data sets, one folder each.
+    hub: where a data set that is not prepared is fetched from, on the Hub: a namespace `ORG`, whose repositories are
+    called like the data sets, or a repository `ORG/NAME`. hub_revision: branch, tag or commit; default: the newest.
     media_cache: folder for images that a framework wants as files.
     box_family: how boxes are written (spotdiff.benchmarks.m4bench.boxes); default: by the model's name.
     box_families: further families, `[box_families.NAME]` tables of spotdiff.toml.
@@ -56,6 +58,8 @@ class Settings:
     """
 
     data: Path = field(default_factory=lambda: _default_folder("data"))
+    hub: str | None = None
+    hub_revision: str | None = None
     media_cache: Path = field(default_factory=lambda: _default_folder("media"))
     box_family: str | None = None
     box_families: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -96,6 +100,13 @@ def _text(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a text that is not empty")
     return value.strip()
+
+
+def _repository(value: Any) -> str:
+    name = _text(value)
+    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name, re.ASCII):
+        raise ValueError("a namespace of the Hub, ORG, or a repository, ORG/NAME")
+    return name
 
 
 def _one_of(*choices: str) -> Callable[[Any], str]:
@@ -168,6 +179,8 @@ def _tables(value: Any) -> Mapping[str, Mapping[str, Any]]:
 
 _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "data": _folder,
+    "hub": _repository,
+    "hub_revision": _text,
     "media_cache": _folder,
     "box_family": _text,
     "box_families": _tables,
@@ -207,6 +220,8 @@ def load_settings(
     settings = replace(Settings(), **_over(values, own or {}))
     if (settings.judge_url is None) != (settings.judge_model is None):
         raise SettingError("judge_url and judge_model go together: set both, or neither")
+    if settings.hub_revision is not None and settings.hub is None:
+        raise SettingError("hub_revision is a revision of the repository that hub names: set hub too")
     return settings
 
 

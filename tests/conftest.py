@@ -22,6 +22,8 @@ hypothesis.settings.load_profile("spotdiff")
 _CACHE = tempfile.TemporaryDirectory(prefix="spotdiff-tests-", ignore_cleanup_errors=True)
 # Read when `datasets` is imported.
 os.environ.setdefault("HF_DATASETS_CACHE", _CACHE.name)
+# No test asks the Hub, or finds what its user has fetched from it.
+os.environ.update({"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": f"{_CACHE.name}/hub"})
 
 _KEPT = {"SPOTDIFF_REPLAY_DATA", "SPOTDIFF_NO_REGISTER"}
 

@@ -6,7 +6,7 @@ import string
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spotdiff.answers import Outcome, Reading, read_reply
@@ -1129,3 +1129,40 @@ def test_of_several_letters_one_that_comes_behind_a_list_is_not_taken_for_all_of
     options = {"A": "cup", "B": "bowl", "C": "plate", "D": "fork"}
     found = read_reply(reply, options, several=True)
     assert ("".join(found.letters), found.outcome.value) == (letters, outcome)
+
+
+# --- chains that were cut off, and options that begin like filler --------------------------------------------------
+
+CHAIN = (
+    "Stage 1, each view alone.\n\nView 0: from this view alone the answer would be A.\n\n"
+    "View 1: Here the answer is C, as the cup is hidden.\n\nScene graph 1: the cup is on the shelf.\nAnswer: A\n\n"
+    "Scene graph 2: seen from the other side, the plate lies in front of it, so that the answer is C.\n\n"
+    "Stage 3\nA. cup: no, it is hidden\nB. bowl: yes\nC. plate: no\nD. fork: no\n\n"
+)
+
+
+@given(st.integers(5, len(CHAIN) - 1))
+def test_a_chain_that_is_cut_within_a_sentence_is_truncated_whatever_it_concluded_before(length: int) -> None:
+    cut = CHAIN[:length].rstrip()
+    assume(cut[-1:].isalnum() and CHAIN[len(cut)].isalnum())
+    assert read_reply(cut, THINGS, chain_of_thought=True).outcome.value in ("truncated", "empty")
+
+
+@pytest.mark.parametrize("remark", ["", "\n\n(The views are mirrored, which was taken into account.)", "\n\n---", "."])
+def test_a_whole_chain_is_read_with_a_closing_remark(remark: str) -> None:
+    assert read_reply(f"{CHAIN}Answer: B{remark}", THINGS, chain_of_thought=True).letters == ("B",)
+
+
+def test_conclusions_of_earlier_stages_do_not_count_once_the_chain_goes_on() -> None:
+    for rest in ("\n\nScene graph 2: the last view shows a plate.", "\n\n" + "The view shows a plate. " * 40):
+        assert read_reply(f"Answer: A{rest}", THINGS, chain_of_thought=True).outcome.value == "truncated"
+
+
+@pytest.mark.parametrize(
+    "texts", [("The cone", "The barrel"), ("The correct box", "The final box"), ("A cone", "A box")]
+)
+@pytest.mark.parametrize("form", ["Answer: {}", "The answer is {}.", "Thinking.\n\nAnswer: {}"])
+def test_an_option_that_begins_with_a_word_of_filler_is_read_by_its_text(texts: tuple[str, str], form: str) -> None:
+    options = dict(zip("AB", texts, strict=True))
+    for letter, text in options.items():
+        assert read_reply(form.format(text), options).letters == (letter,)

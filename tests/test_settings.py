@@ -67,6 +67,8 @@ def test_every_setting_can_be_set_and_is_documented() -> None:
     ("name", "text", "value"),
     [
         ("data", "/a b/c", Path("/a b/c")),
+        ("hub", " some-org/m4bench ", "some-org/m4bench"),
+        ("hub_revision", "v1-0123abcd", "v1-0123abcd"),
         ("media_cache", "x", Path("x")),
         ("box_family", " internvl ", "internvl"),
         ("layout", "concat", "concat"),
@@ -80,8 +82,12 @@ def test_every_setting_can_be_set_and_is_documented() -> None:
     ],
 )
 def test_each_setting_is_read_from_its_variable(load: Load, name: str, text: str, value: object) -> None:
-    other = {"judge_url": "judge_model", "judge_model": "judge_url"}.get(name)
-    more = {f"SPOTDIFF_{other.upper()}": "https://x"} if other else {}
+    other = {
+        "judge_url": ("JUDGE_MODEL", "x"),
+        "judge_model": ("JUDGE_URL", "https://x"),
+        "hub_revision": ("HUB", "org"),
+    }.get(name)
+    more = {f"SPOTDIFF_{other[0]}": other[1]} if other else {}
     assert getattr(load("", None, **{f"SPOTDIFF_{name.upper()}": text}, **more), name) == value
 
 
@@ -96,7 +102,7 @@ def test_a_switch_in_the_file_may_be_a_word_or_a_truth_value(load: Load, value: 
         ("BOX_FAMLY", "Did you mean box_family?"),
         ("LAYOUTS", "Did you mean layout?"),
         ("SHUFFEL_SEED", "Did you mean shuffle_seed?"),
-        ("ZZZ", "Known: data, media_cache, box_family"),
+        ("ZZZ", "Known: data, hub, hub_revision, media_cache, box_family"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_closest_one(load: Load, name: str, hint: str) -> None:

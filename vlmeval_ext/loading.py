@@ -22,6 +22,8 @@ FORMS: tuple[Form, ...] = ("images", "path")
 
 _CHANGE_NO_QUESTION = {
     "data",
+    "hub",
+    "hub_revision",
     "media_cache",
     "max_new_tokens",
     "judge_url",
@@ -83,7 +85,11 @@ def index_of(question: Question, evaluation: Evaluation, data: str) -> str:
     settings = evaluation.settings
     shaping = {field.name: getattr(settings, field.name) for field in fields(settings)}
     shaping = {name: value for name, value in shaping.items() if name not in _CHANGE_NO_QUESTION}
-    asked = json.dumps([evaluation.benchmark.version, told, shaping, data], sort_keys=True, default=str)
+    how = dict(evaluation.task.setting(question.setting).options)
+    if "control" not in how:
+        # The seed of what is drawn, which is nothing here.
+        del shaping["control_seed"]
+    asked = json.dumps([evaluation.benchmark.version, told, shaping, data, how], sort_keys=True, default=str)
     return f"{question.id}@{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
 
 

@@ -141,4 +141,6 @@ def _entries(file: Path) -> Mapping[str, Mapping[str, Any]]:
 def _figures(metrics: Mapping[str, float], primary: str | list[str] | None) -> str:
     names = [primary] if isinstance(primary, str) else primary or []
     shown = [f"{name} = {metrics[name]:.4g}" for name in names if name in metrics]
-    return ", ".join(shown) or f"{len(metrics)} figures"
+    said = ", ".join(shown) or f"{len(metrics)} figures"
+    coverage = metrics.get("coverage", 1)
+    return said if coverage == 1 else f"{said}, over {coverage:.1%} of the questions"

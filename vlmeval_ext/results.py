@@ -34,7 +34,12 @@ def score(loaded: Loaded, asked: Sequence[str], predictions: Path, models: Seque
             records.append(json.dumps(to_record(answer, evaluation.task.vlmeval_name, expected[question.setting])))
             by_setting.setdefault(question.setting, []).append(answer.scored)
     table = evaluation.table([row for rows in by_setting.values() for row in rows], expected).markdown()
-    told = {"models": list(models), "spotdiff": __version__, "settings": evaluation.settings.changed()}
+    told = {
+        "models": list(models),
+        "spotdiff": __version__,
+        "settings": evaluation.settings.changed(),
+        "revision": evaluation.data_revision(),
+    }
     write_whole(predictions.with_name(f"{predictions.stem}_scored.jsonl"), "\n".join([*records, ""]))
     write_whole(predictions.with_name(f"{predictions.stem}_table.md"), f"{table}\n\n{json.dumps(told, default=str)}\n")
     print(f"\n{table}\n", flush=True)

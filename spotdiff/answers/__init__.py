@@ -58,7 +58,7 @@ def read_reply(
         marked = rules.Reply(cleaned.declared, known, several=several)
         if found := rules.bare(marked) or rules.option_text(marked):
             return _judged(found, known, several=several, rule="declaration")
-    text = rules.Reply(cleaned.text, known, several=several)
+    text = rules.Reply(cleaned.text, known, several=several, chain=chain_of_thought)
     for rule in _EVIDENCE_OF_A_CHAIN if chain_of_thought or cleaned.cut else _EVIDENCE:
         if found := rule(text):
             settled = rules.after_second_thoughts(found, text)

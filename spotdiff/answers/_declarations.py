@@ -133,7 +133,7 @@ def declarations(text: str, options: Options, mentions: Sequence[Mention], *, se
 def _linked(text: str, options: Options, *, several: bool) -> Iterator[Declaration]:
     """Letters or an option's text behind a word or sign that links them to what is said before."""
     for link in list(_LINK.finditer(text))[-_MOST_LINKS:]:
-        begin = _after_filler(text, link.end())
+        begin = _own_text_in_filler(text, link.end(), _after_filler(text, link.end()), options)
         if link["link"] and (denied := _denial(text, link.end(), begin, head_of(text, link.start()), options)):
             yield denied
         block = "\n" in text[link.end() : begin]
@@ -152,6 +152,15 @@ def _after_filler(text: str, position: int) -> int:
     denied = _NOT_BUT.match(text, position)
     filler = _FILLER.match(text, denied.end() if denied else position)
     return filler.end() if filler else position
+
+
+def _own_text_in_filler(text: str, start: int, end: int, options: Options) -> int:
+    """Where an option's text begins among words that may be filler (`The barrel`), else the end of the filler."""
+    for word in re.finditer(r"\b\w", text[start:end]):
+        group = group_at(text, start + word.start(), options, texts=True)
+        if group is not None and group.items[0].is_text:
+            return start + word.start()
+    return end
 
 
 def lists_options(line: str) -> bool:

@@ -29,6 +29,12 @@ _BEGINNING = re.compile(
     r"(?:[^\w(\[\"'<{【「《]|_)*(?:\d{1,2}[.)]\s+)?(?:(?:both|either|only|just|probably|maybe|perhaps|likely|definitely)\s+)?",
     re.IGNORECASE,
 )
+_LONGEST_REMARK = 300
+"""Characters behind the answer of a chain of thought that may still be a remark on it."""
+
+_SENTENCE_ENDS = re.compile(r"[.!?\u3002\uff01\uff1f)\]}\"'*_`|~=-]$")
+_NEXT_SENTENCE = re.compile(r"[.!?]\s+\w")
+_GOES_ON = re.compile(r"\W*(?:(?:scene graph|stage|step|view|option)\s*\w\b|\d+[.)]\s)", re.IGNORECASE)
 _SPACED = re.compile(r"[A-Z](?:[ |]{1,3}[A-Z])+(?=\W*$)")
 _BULLET = re.compile(r"(?:[-•>+\u2013]\s{1,3}|\d{1,2}[.)]\s{1,3})")
 _NEXT_LINE = re.compile(r"[ .,;:!)]*(?:\n\s*)+(?:[-•]\s{0,3}|\d{1,2}[.)]\s{1,3})?")
@@ -90,10 +96,11 @@ class Found:
 class Reply:
     """A cleaned reply with the options and the form of the question: what every rule looks at."""
 
-    def __init__(self, text: str, options: Options, *, several: bool) -> None:
+    def __init__(self, text: str, options: Options, *, several: bool, chain: bool = False) -> None:
         self.text = text
         self.options = options
         self.several = several
+        self.chain = chain
 
     @cached_property
     def mentions(self) -> list[Mention]:
@@ -143,6 +150,8 @@ def declaration(reply: Reply) -> Found | None:
     if not firm:
         return None
     last = firm[-1]
+    if reply.chain and not _is_at_the_end(reply.text, last.end):
+        return None
     if not last.letters:
         return Found((), "declaration", outcome=Outcome.none)
     if reply.several and last.affirmed:
@@ -150,6 +159,19 @@ def declaration(reply: Reply) -> Found | None:
     if reply.several and _is_added_to(last, reply):
         return Found((), "declaration", outcome=Outcome.ambiguous)
     return Found(last.letters, "declaration", last.weighed, last.beside, end=last.end)
+
+
+def _is_at_the_end(text: str, end: int) -> bool:
+    """Whether a chain of thought ends with what is declared up to here, or with one closing remark on it.
+
+    A chain that was cut off may hold conclusions of its earlier stages, and goes on behind them.
+    """
+    own_line, _, after = text[end:].rstrip().partition("\n")
+    after = after.strip()
+    if not after:
+        return bool(_SENTENCE_ENDS.search(own_line)) or not _NEXT_SENTENCE.search(own_line)
+    is_remark = len(after) <= _LONGEST_REMARK and not re.search(r"\n\s*\n", after) and not _GOES_ON.match(after)
+    return bool(is_remark and _SENTENCE_ENDS.search(after))
 
 
 def _is_added_to(last: Declaration, reply: Reply) -> bool:

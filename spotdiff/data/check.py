@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from spotdiff.data.checks import check_rows, check_videos
+from spotdiff.data.oddities import oddities
 from spotdiff.data.store import MINI, locate, read_config
 from spotdiff.errors import DataError, Problem
 from spotdiff.evaluation import Evaluation
@@ -39,7 +40,8 @@ def check(name: str) -> bool:
     """Print what a data set holds and what is wrong with it; tell whether nothing is wrong, and nothing missing.
 
     name: of a data set, or of a shipped one (`<benchmark>_mini`). Every image and video is decoded to its end, once:
-    what was found whole and is unchanged is not decoded again. Raises DataError where the data set is not prepared.
+    what was found whole and is unchanged is not decoded again. What is odd and no fault is printed too, unless media
+    are broken. Raises DataError where the data set is not prepared.
     """
     import datasets
 
@@ -50,9 +52,14 @@ def check(name: str) -> bool:
     configs = [_read(benchmark, folder, config, paper) for config, paper in _papers(benchmark, name).items()]
     for table in _tables(benchmark, name, configs):
         print(f"{table.markdown()}\n", flush=True)
-    faults = [*_faults_of_rows(configs, folder), *_faults_of_media(benchmark, name, configs, folder)]
+    media = list(_faults_of_media(benchmark, name, configs, folder))
+    faults = [*_faults_of_rows(configs, folder), *media]
     for fault in faults:
         print(fault)
+    if not media:
+        tasks = first_tasks(benchmark, name, [config.name for config in configs if _is_sound(config)])
+        for oddity in oddities(benchmark, folder, tasks):
+            print(f"odd: {oddity}")
     said = f"{len(faults)} kind{'s' if len(faults) > 1 else ''} of faults, see above" if faults else "nothing is wrong"
     print(f"{name} in {folder}: {said}")
     return not faults

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spotdiff.data.store import digest_of_ends
 from spotdiff.errors import DataError, Problem
 from spotdiff.media.images import open_image
 
@@ -57,8 +58,13 @@ def check_rows(benchmark: Benchmark, rows: Dataset, file: str) -> list[Problem]:
     return found + [problem for row in texts for problem in benchmark.problems(row, file)]
 
 
-def check_media(benchmark: Benchmark, rows: Dataset, file: str, stamp: Stamp) -> tuple[MediaSummary, list[Problem]]:
-    """Decode every image once, to its last row, unless the files were found whole before and are unchanged."""
+def check_media(
+    benchmark: Benchmark, rows: Iterable[Mapping[str, Any]], file: str, stamp: Stamp
+) -> tuple[MediaSummary, list[Problem]]:
+    """Decode every image once, to its last row, unless the files were found whole before and are unchanged.
+
+    rows: with undecoded images; not iterated over where nothing has to be decoded.
+    """
     known = stamp.read()
     if known is not None:
         return known, []
@@ -117,7 +123,7 @@ def _checked_video(path: Path, settings: Settings) -> MediaSummary | tuple[str, 
 
 
 def _decoded_size(
-    row: dict[str, Any], column: str, file: str, sizes: dict[str, tuple[int, int]]
+    row: Mapping[str, Any], column: str, file: str, sizes: dict[str, tuple[int, int]]
 ) -> tuple[int, list[Problem]]:
     value = row.get(column)
     try:
@@ -129,10 +135,12 @@ def _decoded_size(
 
 
 class Stamp:
-    """Remembers that the media in some files were found whole, while their names, sizes and times stay the same."""
+    """Remembers that the media in some files were found whole, while names, sizes, times and ends stay the same."""
 
     def __init__(self, folder: Path, files: Sequence[Path]) -> None:
-        state = [(str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+        # Not where they lie: data are checked before they are put in their place.
+        # A pipe would block whoever reads it.
+        state = [(digest_of_ends([file]) if file.is_file() else "", file.stat().st_mtime_ns) for file in files]
         name = hashlib.sha256(json.dumps(state).encode()).hexdigest()
         self._path = folder / f"{name}.json"
 

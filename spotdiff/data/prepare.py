@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spotdiff.data.cards import CARD, card
 from spotdiff.data.write import write_data_set
 from spotdiff.errors import DataError, SettingError
-from spotdiff.settings import load_settings
+from spotdiff.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -47,27 +48,30 @@ class _Order:
 class _Release:
     """How a release is read.
 
-    read(folder, order) gives its content. missing: what is said where no folder was named. mapped: whether a mapping
-    can say how the release calls its fields. elsewhere: whether it has no videos of its own, but names those of others.
+    read(folder, order) gives its content. missing: what is said where no folder was named and none can be fetched.
+    repository: on the Hub. mapped: whether a mapping can say how the release calls its fields. elsewhere: whether it
+    has no videos of its own, but names those of others.
     """
 
     read: Callable[[Path, _Order], _Content]
     missing: str
+    repository: str | None = None
     mapped: bool = False
     elsewhere: bool = False
 
 
 def prepare(
     name: str,
-    source: Path | None,
+    source: Path | str | None,
     *,
     images: bool = True,
     mapping: Path | None = None,
     videos_from: Sequence[str] = (),
     all_views: bool = False,
 ) -> Path:
-    """Read the release of a data set in `source` and write it below the data folder, whole or not at all.
+    """Read the release of a data set and write it below the data folder, whole or not at all.
 
+    source: a folder, or a data set repository of the Hub (`ORG/NAME`); by default the official one is fetched.
     images: take images and videos along; questions alone are enough for models that look at none.
     mapping: a file that says how the release calls its fields, for a data set whose form is not fixed.
     videos_from: `DATASET=DIR`, the folders of other data sets that hold the videos, for a release that has none; videos
@@ -85,29 +89,53 @@ def prepare(
         raise SettingError(f"{name} takes no videos of other data sets: --videos-from and --all-views are for {others}")
     if all_views and not videos_from:
         raise SettingError("--all-views takes more videos along: say where they are by --videos-from DATASET=DIR")
-    if source is None:
-        raise DataError(f"{_RELEASES[name].missing}. Name the folder of the release: data prepare {name} --from DIR")
-    if not source.is_dir():
-        raise DataError(f"There is no folder {source}")
-    folder = load_settings().data / name
-    content = _RELEASES[name].read(source, _Order(images, mapping, videos_from, all_views))
+    settings = load_settings()
+    folder = settings.data / name
+    release = _folder_of(name, source, settings)
+    content = _RELEASES[name].read(release, _Order(images, mapping, videos_from, all_views))
     if content.counts is not None:
         print(f"{content.counts.markdown()}\n", flush=True)
     texts = {CARD: card(name, content.configs), **content.texts}
-    write_data_set(folder, content.configs, content.features, content.files, texts)
-    if images and content.complete:
-        _check(name, folder)
+    verify = partial(_check, name, content.configs) if images and content.complete else None
+    write_data_set(folder, content.configs, content.features, content.files, texts, verify)
     return folder
 
 
-def _check(name: str, folder: Path) -> None:
-    """Decode all media once, so that the first run need not. Raises DataError: the data are there, but not whole."""
+def _folder_of(name: str, source: Path | str | None, settings: Settings) -> Path:
+    """Where the release is, fetched from the Hub where it is no folder. Raises DataError."""
+    if source is not None and Path(source).is_dir():
+        return Path(source)
+    from spotdiff.data.hub import fetch, is_repository_id
+
+    if source is not None and not is_repository_id(str(source)):
+        raise DataError(f"There is no folder {source}")
+    repository = _RELEASES[name].repository if source is None else str(source)
+    by_hand = f"{_RELEASES[name].missing}. Name the folder of the release: data prepare {name} --from DIR"
+    if repository is None:
+        raise DataError(by_hand)
+    try:
+        folder = fetch(repository, None, settings.media_cache / "checked")
+    except DataError as error:
+        no_folder = by_hand if source is None else f"There is no folder {source}, so the Hub was asked"
+        raise DataError(f"{no_folder}. {error}") from error
+    print(f"{repository} was read at its commit {folder.name}", flush=True)
+    return folder
+
+
+def _check(name: str, configs: Collection[str], place: Path) -> None:
+    """Decode all media once, so that the first run need not. Raises DataError.
+
+    place: folder that holds that of the data set.
+    """
     from spotdiff.data.check import first_tasks
     from spotdiff.evaluation import Evaluation
     from spotdiff.tasks import benchmarks
 
-    for task in first_tasks(benchmarks()[name], name, [entry.name for entry in folder.iterdir() if entry.is_dir()]):
-        Evaluation.of(task).check_media()
+    for task in first_tasks(benchmarks()[name], name, configs):
+        evaluation = Evaluation.of(task)
+        replace(evaluation, settings=replace(evaluation.settings, data=place)).check_media(
+            outcome="nothing was prepared"
+        )
 
 
 def _egoexo_next(source: Path, order: _Order) -> _Content:
@@ -169,12 +197,14 @@ _RELEASES: Mapping[str, _Release] = {
         _egoexo_next,
         "There is no folder to read EgoExo-Next from. Fetch it from the Hub: "
         "hf download yutongli2024/EgoExo-Next --repo-type dataset --local-dir DIR",
+        "yutongli2024/EgoExo-Next",
         mapped=True,
     ),
     "m4bench": _Release(
         _m4bench,
         "There is no folder to read M4Bench from. Fetch it from the Hub: "
         "hf download Anonymous8976/M4Bench --repo-type dataset --local-dir DIR",
+        "Anonymous8976/M4Bench",
     ),
     "m3verse": _Release(
         _m3verse, "There is no public repository of M3-Verse's questions and videos that we know of to fetch"
@@ -184,6 +214,7 @@ _RELEASES: Mapping[str, _Release] = {
         "There is no folder to read MVVBench from. Fetch its annotations from the Hub: "
         "hf download everex/MVVBench --repo-type dataset --local-dir DIR. Its videos are those of Ego-Exo4D, CMU "
         "Panoptic and MMPTRACK, which their owners hand out under their own licences: --videos-from DATASET=DIR",
+        "everex/MVVBench",
         elsewhere=True,
     ),
 }

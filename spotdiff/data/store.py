@@ -8,9 +8,9 @@ from __future__ import annotations
 import glob
 import hashlib
 import importlib.resources
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spotdiff.errors import DataError
 from spotdiff.settings import Settings
@@ -23,20 +23,37 @@ MINI = "_mini"
 
 
 def locate(data: str, settings: Settings) -> Path:
-    """The folder of a data set; a shipped one (`<benchmark>_mini`) lies in the package. Raises DataError."""
+    """The folder of a data set; a shipped one (`<benchmark>_mini`) lies in the package.
+
+    A prepared folder comes first; without one, the repository that `settings.hub` names is fetched from the Hub, once
+    in a process. Raises DataError.
+    """
     if data.removesuffix(MINI) not in benchmarks():
         known = [name + end for name in benchmarks() for end in ("", MINI)]
         raise DataError(f"There is no data set {data!r}. Known: {', '.join(known)}")
     if data.endswith(MINI):
         return Path(str(importlib.resources.files(f"spotdiff.benchmarks.{data.removesuffix(MINI)}"))) / "mini"
     folder = settings.data / data
-    if not folder.is_dir():
+    if folder.is_dir():
+        return folder
+    if settings.hub is None:
         raise DataError(
             f"The data set {data} is not prepared: there is no folder {folder}. "
-            f"Run `spotdiff data prepare {data} --from FOLDER`, or set SPOTDIFF_DATA to the folder that holds {data}/. "
+            f"Run `spotdiff data prepare {data} --from FOLDER`, or set SPOTDIFF_DATA to the folder that holds {data}/, "
+            f"or SPOTDIFF_HUB to a namespace of the Hub that has a repository {data}. "
             f"`{data}{MINI}` runs without any data"
         )
-    return folder
+    from spotdiff.data.hub import fetch, is_repository_id
+
+    repository = settings.hub if is_repository_id(settings.hub) else f"{settings.hub}/{data}"
+    return fetch(repository, settings.hub_revision, settings.media_cache / "checked")
+
+
+def commit(data: str, settings: Settings) -> str | None:
+    """The commit of a data set that comes from the Hub, None for one that is prepared or shipped. Raises DataError."""
+    if data.endswith(MINI) or (settings.data / data).is_dir() or settings.hub is None:
+        return None
+    return locate(data, settings).name
 
 
 def parquet_files(folder: Path, config: str) -> list[Path]:
@@ -62,6 +79,27 @@ def read_config(folder: Path, config: str, image_columns: tuple[str, ...]) -> Da
     except (OSError, ValueError, NotImplementedError, datasets.exceptions.DatasetGenerationError) as error:
         cause = error.__cause__ or error
         raise DataError(f"{folder / config}: the data cannot be read ({cause}). Prepare the data set again") from error
+
+
+_BATCH = 8
+"""Rows with all their images that are held at once as a config is read through."""
+
+
+def stream_rows(folder: Path, config: str) -> Iterator[dict[str, Any]]:
+    """All rows of one config, one after the other, images undecoded; a few rows are in memory at a time.
+
+    Raises DataError when a file is broken.
+    """
+    import pyarrow
+    from pyarrow.parquet import ParquetFile
+
+    for path in parquet_files(folder, config):
+        try:
+            with ParquetFile(path) as file:
+                for batch in file.iter_batches(_BATCH):
+                    yield from batch.to_pylist()
+        except (OSError, pyarrow.ArrowException) as error:
+            raise DataError(f"{path}: the data cannot be read ({error}). Prepare the data set again") from error
 
 
 _END = 1 << 16

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,17 +26,20 @@ def write_data_set(
     features: Features,
     files: Mapping[str, Path] | None = None,
     texts: Mapping[str, str] | None = None,
+    verify: Callable[[Path], None] | None = None,
 ) -> None:
     """Write `<config>/test.parquet` for each config. An old folder stays as it is until the new one is whole.
 
     configs: their rows are taken one after the other, and no more than a row group of them is held at a time.
     files: place in the folder -> a file that is put there, as a hard link or, where none can be made, as a copy.
     texts: place in the folder -> content of a further file, written in UTF-8.
+    verify: called with the folder that holds the new one, of the same name, before it takes the old one's place; what
+    it raises leaves the old one where it is.
     Raises SettingError when the folder cannot be written.
     """
     folder = folder.resolve()
     try:
-        _write(folder, configs, features, files or {}, texts or {})
+        _write(folder, configs, features, files or {}, texts or {}, verify)
     except OSError as error:
         raise SettingError(
             f"{folder} cannot be written ({error}). Set SPOTDIFF_DATA to a folder with enough room"
@@ -48,25 +52,32 @@ def _write(
     features: Features,
     files: Mapping[str, Path],
     texts: Mapping[str, str],
+    verify: Callable[[Path], None] | None,
 ) -> None:
     import datasets
+    from tqdm import tqdm  # type: ignore[import-untyped]
 
     # Whoever reads the data set next, in this process, needs none either.
     datasets.disable_progress_bars()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    new = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    place_of_new = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    new = place_of_new / folder.name
     try:
+        new.mkdir()
         for config, rows in configs.items():
             (new / config).mkdir()
-            _write_rows(new / config / "test.parquet", rows, features)
+            # None where nobody watches.
+            shown = tqdm(rows, f"spotdiff: {folder.name}, {config}", unit=" questions", disable=None)
+            _write_rows(new / config / "test.parquet", shown, features)
         for place, source in files.items():
             _link_or_copy(source.resolve(), new / place)
         for place, content in texts.items():
             (new / place).write_text(content, encoding="utf-8")
-        os.chmod(new, 0o755)
+        if verify is not None:
+            verify(place_of_new)
         _exchange(new, folder)
     finally:
-        shutil.rmtree(new, ignore_errors=True)
+        shutil.rmtree(place_of_new, ignore_errors=True)
 
 
 def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], features: Features) -> None:
@@ -75,9 +86,14 @@ def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], features: Feature
 
     # With its metadata, by which `datasets` knows images from plain bytes.
     schema = features.arrow_schema
+    digest = hashlib.sha256()
     with ParquetWriter(path, schema) as writer:
         for group in _groups(rows, schema.names):
             writer.write_table(Table.from_pylist(group, schema))
+            for row in group:
+                digest.update(repr(sorted(row.items())).encode())
+        # In the footer, so that what tells data sets apart by the ends of their files sees all of the content.
+        writer.add_key_value_metadata({"spotdiff_content": digest.hexdigest()})
 
 
 def _groups(rows: Iterable[Mapping[str, Any]], columns: Collection[str]) -> Iterator[list[Mapping[str, Any]]]:

@@ -36,7 +36,7 @@ def decode_within(path: Path, timeout: float) -> VideoInfo:
         done = subprocess.run(command, input=job, capture_output=True, text=True, errors="replace", timeout=timeout)
     except subprocess.TimeoutExpired:
         what = f"the file was not decoded within {timeout:g} seconds"
-        raise fault(path, what, "Fetch the file again, or raise the time limit if it is very long") from None
+        raise fault(path, what, "Fetch the file again, or raise SPOTDIFF_VIDEO_TIMEOUT if it is very long") from None
     if done.returncode < 0:
         raise fault(path, f"the decoder crashed on the file (signal {-done.returncode})")
     if done.returncode > 0:

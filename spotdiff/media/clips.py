@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import threading
+from collections import OrderedDict
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,19 +17,62 @@ from spotdiff.media.sampling import Sampling
 if TYPE_CHECKING:
     from PIL import Image as PILImage
 
-KEPT = 2
-"""Clips held in memory: the two videos of a scene, about 240 MB at 2 x 200 frames of 448x448."""
+MOST_BYTES = 256_000_000
+"""Pixels of clips held in memory: two videos of M3-Verse (2 x 200 frames of 448x448), or 53 views of MVVBench."""
+
+FEWEST = 2
+"""Clips that are held however large they are: the two videos of a scene."""
 
 
 def frames_of(path: Path, sampling: Sampling) -> list[PILImage.Image]:
     """The frames that the sampling names, RGB, upright, in order. Raises DataError, see `spotdiff.media.video`."""
     state = path.stat() if path.exists() else None
     version = (state.st_size, state.st_mtime_ns) if state is not None else (0, 0)
-    return list(_decoded(path, sampling, version))
+    return list(_clips.get((path, sampling, version)))
 
 
-@lru_cache(maxsize=KEPT)
-def _decoded(path: Path, sampling: Sampling, version: tuple[int, int]) -> tuple[PILImage.Image, ...]:
+class _Clips:
+    """The clips that were used last, as far as they fit into MOST_BYTES. Threads share it: a clip is decoded once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[_Key, tuple[PILImage.Image, ...]] = OrderedDict()
+        self._being_decoded: dict[_Key, threading.Lock] = {}
+
+    def get(self, key: _Key) -> tuple[PILImage.Image, ...]:
+        with self._lock:
+            own = self._being_decoded.setdefault(key, threading.Lock())
+        with own:
+            if (found := self._found(key)) is None:
+                path, sampling, _ = key
+                found = _decoded(path, sampling)
+                self._keep(key, found)
+        with self._lock:
+            self._being_decoded.pop(key, None)
+        return found
+
+    def _found(self, key: _Key) -> tuple[PILImage.Image, ...] | None:
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def _keep(self, key: _Key, frames: tuple[PILImage.Image, ...]) -> None:
+        with self._lock:
+            self._kept[key] = frames
+            while len(self._kept) > FEWEST and sum(map(_bytes, self._kept.values())) > MOST_BYTES:
+                self._kept.popitem(last=False)
+
+
+_Key = tuple[Path, Sampling, tuple[int, int]]
+_clips = _Clips()
+
+
+def _bytes(frames: tuple[PILImage.Image, ...]) -> int:
+    return sum(3 * frame.width * frame.height for frame in frames)
+
+
+def _decoded(path: Path, sampling: Sampling) -> tuple[PILImage.Image, ...]:
     from spotdiff.media.video import read_clip
 
     return read_clip(path, sampling).frames

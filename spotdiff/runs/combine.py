@@ -1,4 +1,4 @@
-"""Several runs together: the mean of repeated runs, and ways of asking beside each other."""
+"""Several runs together: parts joined, the mean of repeated runs, and ways of asking beside each other."""
 
 from __future__ import annotations
 
@@ -9,6 +9,41 @@ from spotdiff.errors import SpotdiffError
 from spotdiff.runs.read import Run
 from spotdiff.scoring import Scored
 from spotdiff.tasks import Table, benchmarks, task
+
+
+def joined(runs: Sequence[Run]) -> list[Run]:
+    """Runs of one model that ask different questions made into one, in the order in which they come.
+
+    A run that repeats a question begins a new one: repeated runs stay apart.
+    """
+    found: list[list[Run]] = []
+    for run in runs:
+        fitting = (parts for parts in found if parts[0].model == run.model and not _overlap(parts, run))
+        parts = next(fitting, None)
+        if parts is None:
+            found.append([run])
+        else:
+            parts.append(run)
+    return [parts[0] if len(parts) == 1 else _as_one(parts) for parts in found]
+
+
+def _overlap(parts: Sequence[Run], run: Run) -> bool:
+    return any(
+        {row.id for row in part.scored[family]} & {row.id for row in rows}
+        for part in parts
+        for family, rows in run.scored.items()
+        if family in part.scored
+    )
+
+
+def _as_one(parts: Sequence[Run]) -> Run:
+    scored: dict[str, list[Scored]] = {}
+    expected: dict[str, dict[str, int]] = {}
+    for part in parts:
+        for family, rows in part.scored.items():
+            scored.setdefault(family, []).extend(rows)
+            expected.setdefault(family, {}).update(part.expected[family])
+    return Run(f"{parts[0].name} and {len(parts) - 1} more", parts[0].model, scored, expected)
 
 
 def means(runs: Sequence[Run]) -> list[Run]:
@@ -39,7 +74,8 @@ def _mean(model: str, runs: Sequence[Run]) -> Run:
             name: sum(run.expected[family][name] for run in repeats) for name in repeats[0].expected[family]
         }
     counts = sorted({sum(family in run.scored for run in runs) for family in scored})
-    return Run(f"{model}, mean of {' or '.join(map(str, counts))} runs", model, scored, expected)
+    plural = "" if counts == [1] else "s"
+    return Run(f"{model}, mean of {' or '.join(map(str, counts))} run{plural}", model, scored, expected)
 
 
 def _require_same_questions(family: str, runs: Sequence[Run]) -> None:
@@ -55,10 +91,16 @@ def _require_same_questions(family: str, runs: Sequence[Run]) -> None:
 
 
 def comparisons(runs: Sequence[Run]) -> list[Table]:
-    """Tables that set ways of asking one model side by side, out of all runs; of several on the same, the last."""
+    """Tables that set ways of asking one model side by side, out of all runs.
+
+    Of several runs that asked the same, the one with the most answers is taken, of two as many the later one.
+    """
     by_model: dict[str, dict[str, list[Scored]]] = {}
-    for run in runs:
-        by_model.setdefault(run.model, {}).update(run.scored)
+    for run in sorted(runs, key=lambda run: sum(map(len, run.scored.values()))):
+        for family, rows in run.scored.items():
+            known = by_model.setdefault(run.model, {})
+            if len(rows) >= len(known.get(family, ())):
+                known[family] = rows
     found: list[Table] = []
     for model, families in by_model.items():
         for benchmark in benchmarks().values():

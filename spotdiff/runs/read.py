@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,8 @@ from spotdiff.tasks import Table, Task, benchmarks, task, tasks
 class Run:
     """The scored answers of one run.
 
-    name: folder and time stamp. model: its name, as the framework writes it into names of folders or files.
+    name: folder and time stamp. model: what was run: in lmms-eval the model with its arguments, where the results
+    beside the logs say it, else the name in those of folders or files.
     scored: by family of tasks (`m4bench`, `m4bench_concat`), which ask the same questions in different ways and share
     no table. expected: complete number of questions, by family and setting.
     """
@@ -70,7 +72,7 @@ def _run_name(file: Path) -> str:
 def _read(name: str, files: list[Path]) -> Run:
     scored: dict[str, dict[str, Scored]] = {}
     expected: dict[str, dict[str, int]] = {}
-    model = files[0].parent.name
+    model = _model_of(files[0])
     for file in files:
         for place, record in _records(file):
             try:
@@ -87,6 +89,29 @@ def _read(name: str, files: list[Path]) -> Run:
             known[answer.id] = answer
             expected.setdefault(family, {})[setting] = total
     return Run(name, model, {family: list(rows.values()) for family, rows in scored.items()}, expected)
+
+
+def _model_of(file: Path) -> str:
+    """The model and its arguments from lmms-eval's results of the same run, else the name of the log's folder."""
+    stamp, mark, _ = file.name.partition("_samples_")
+    try:
+        config = (
+            json.loads((file.parent / f"{stamp}_results.json").read_text(encoding="utf-8"))["config"] if mark else {}
+        )
+        named, arguments = config.get("model"), config.get("model_args")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        named = arguments = None
+    if not named:
+        return file.parent.name
+    if isinstance(arguments, dict):
+        arguments = ",".join(f"{name}={value}" for name, value in sorted(arguments.items()))
+    return f"{named} ({_without_secrets(arguments)})" if arguments else str(named)
+
+
+def _without_secrets(arguments: str) -> str:
+    return re.sub(
+        r"((?:^|,)\s*[^,=]*(?:key|token|secret|password)[^,=]*=)[^,]*", r"\1...", arguments, flags=re.IGNORECASE
+    )
 
 
 def _family(asked: Task) -> str:

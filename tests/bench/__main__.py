@@ -9,9 +9,10 @@ import argparse
 from pathlib import Path
 
 import similarity
+import tables
 from rows import Options, as_table, write_json
 
-MEASUREMENTS = {"similarity": similarity.measure}
+MEASUREMENTS = {"similarity": similarity.measure, "tables": tables.measure}
 
 
 def main() -> None:

@@ -6,23 +6,35 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from videos import numbers_in, write_video
 
 from spotdiff.errors import DataError, SettingError
 from spotdiff.media import clips
-from spotdiff.media.clips import KEPT, frames_of, link_by_digest
+from spotdiff.media.clips import frames_of, link_by_digest
 from spotdiff.media.sampling import Sampling
 
 THREE = Sampling(count=3, size=(56, 32))
 
 
+_decoded: list[Path] = []
+
+
 @pytest.fixture(autouse=True)
-def _nothing_kept() -> None:
-    clips._decoded.cache_clear()
+def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    _decoded.clear()
+    decode = clips._decoded
+
+    def counted(path: Path, sampling: Sampling) -> tuple[Image.Image, ...]:
+        _decoded.append(path)
+        return decode(path, sampling)
+
+    monkeypatch.setattr(clips, "_decoded", counted)
+    monkeypatch.setattr(clips, "_clips", clips._Clips())
 
 
 def decodings() -> int:
-    return clips._decoded.cache_info().misses
+    return len(_decoded)
 
 
 # --- frames -------------------------------------------------------------------------------------------------------
@@ -73,16 +85,30 @@ def test_a_fault_is_not_kept(tmp_path: Path) -> None:
     assert numbers_in(frames_of(path, THREE)) == [0, 2, 4]
 
 
-def test_no_more_than_the_two_videos_of_a_scene_are_held(tmp_path: Path) -> None:
+def test_clips_are_held_as_far_as_they_fit_and_two_however_large_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     paths = [write_video(tmp_path / f"{number}.mp4", 3) for number in range(5)]
-    for path in paths:
-        frames_of(path, THREE)
-    assert KEPT == clips._decoded.cache_info().currsize == 2
-    for path in paths[-2:]:
-        frames_of(path, THREE)
-    assert decodings() == 5
-    frames_of(paths[0], THREE)
-    assert decodings() == 6
+    one = sum(3 * frame.width * frame.height for frame in frames_of(paths[0], THREE))
+    for room, held in ((5 * one, 5), (4 * one, 4), (one - 1, 2)):
+        monkeypatch.setattr(clips, "MOST_BYTES", room)
+        monkeypatch.setattr(clips, "_clips", clips._Clips())
+        for path in paths:
+            frames_of(path, THREE)
+        before = decodings()
+        for path in reversed(paths[-held:]):
+            frames_of(path, THREE)
+        assert decodings() == before
+        frames_of(paths[0], THREE)
+        assert decodings() == before + (held < 5)
+
+
+def test_threads_that_ask_for_a_clip_at_once_decode_it_once(tmp_path: Path) -> None:
+    path = write_video(tmp_path / "a.mp4", 9)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: frames_of(path, THREE), range(16)))
+    assert decodings() == 1
+    assert {tuple(numbers_in(frames)) for frames in found} == {(0, 4, 8)}
 
 
 # --- files --------------------------------------------------------------------------------------------------------

@@ -1,11 +1,13 @@
 """Means over repeated runs, and ways of asking beside each other."""
 
+from collections.abc import Iterable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spotdiff.errors import SpotdiffError
-from spotdiff.runs.combine import comparisons, means
+from spotdiff.runs.combine import comparisons, joined, means
 from spotdiff.runs.read import Run
 from spotdiff.scoring import Scored, overall
 
@@ -51,7 +53,7 @@ def test_the_mean_over_runs_is_the_mean_of_their_averages(drawn: list[list[bool]
     assert estimate.mean == pytest.approx(sum(averages) / len(averages))
     assert estimate.clusters == len(drawn[0])
     assert found.expected == {"egoexo_next": {"ego": 607 * len(drawn)}}
-    assert found.name == f"m, mean of {len(drawn)} runs"
+    assert found.name == f"m, mean of {len(drawn)} run{'s' * (len(drawn) > 1)}"
 
 
 def test_every_answer_of_every_run_is_told_apart() -> None:
@@ -82,7 +84,44 @@ def test_ways_of_asking_are_compared_within_a_model_across_its_runs() -> None:
     assert len(found.rows) == 2
 
 
-def test_of_several_runs_on_the_same_the_last_one_is_compared() -> None:
+def numbered(numbers: Iterable[int], name: str, model: str = "m", family: str = "egoexo_next") -> Run:
+    return Run(name, model, {family: [scored(number, True) for number in numbers]}, {family: {"ego": 607}})
+
+
+def test_runs_that_ask_different_questions_of_a_model_are_one() -> None:
+    runs = [
+        numbered([0, 1], "a"),
+        numbered([2], "b"),
+        numbered([3], "c", "other"),
+        numbered([0], "d", family="m4bench"),
+    ]
+    found = joined(runs)
+    assert [(run.name, run.model, sorted(run.scored)) for run in found] == [
+        ("a and 2 more", "m", ["egoexo_next", "m4bench"]),
+        ("c", "other", ["egoexo_next"]),
+    ]
+    assert [row.id for row in found[0].scored["egoexo_next"]] == ["ego/0", "ego/1", "ego/2"]
+    assert found[0].expected == {"egoexo_next": {"ego": 607}, "m4bench": {"ego": 607}}
+
+
+def test_repeated_runs_stay_apart_and_parts_fill_them_in_their_order() -> None:
+    runs = [numbered([0], "a"), numbered([1], "b"), numbered([0], "c"), numbered([1], "d")]
+    assert [run.name for run in joined(runs)] == ["a and 1 more", "c and 1 more"]
+    (mean,) = means(joined(runs))
+    assert len(mean.scored["egoexo_next"]) == 4
+
+
+def test_the_run_with_the_most_answers_is_compared() -> None:
+    runs = [
+        run(True, True, name="whole"),
+        run(False, name="a try"),
+        run(True, True, family="egoexo_next_shuffled"),
+    ]
+    (found,) = comparisons(runs)
+    assert next(row for row in found.rows if row[0].endswith("Full Sequence"))[-1] == "2"
+
+
+def test_of_several_whole_runs_on_the_same_the_last_one_is_compared() -> None:
     runs = [
         run(True, True, name="first"),
         run(False, False, name="second"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
 
 from spotdiff.benchmarks.egoexo_next.schema import EGO2EXO, MATCH, SUBTASKS
 from spotdiff.benchmarks.egoexo_next.tables import NEXT_STATE, average, cells
 from spotdiff.reporting import half_width, percent
-from spotdiff.scoring import Estimate, Mean, Scored, paired_difference
+from spotdiff.scoring import PARSED, Estimate, Mean, Scored, paired_difference
 from spotdiff.tasks import Table
 
 FULL = "egoexo_next"
@@ -81,12 +83,26 @@ def _line(name: str, rows: Sequence[Scored], full: Sequence[Scored] | None, subt
     own = (name, percent(mean.mean), half_width(mean))
     difference = _difference(rows, full, subtasks) if full is not None else None
     if difference is None or difference.mean is None:
-        return (*own, "-", "-", str(len(rows)))
+        # Only then, as a dash alone does not say why.
+        other = "-" if full is None else "other questions"
+        return (*own, other, "-", str(len(rows)))
     return (*own, f"{100 * difference.mean:+.1f}", half_width(difference), str(len(rows)))
+
+
+def _over_runs(rows: Sequence[Scored]) -> list[Scored]:
+    """One answer for each question, with the mean score of its runs where there are several."""
+    by_id: dict[str, list[Scored]] = {}
+    for row in rows:
+        by_id.setdefault(row.id.removesuffix(f" (run {row.groups.get('run')})"), []).append(row)
+    return [
+        replace(found[0], id=name, score=fmean(row.score for row in found), outcome=PARSED, letters=found[0].gold)
+        for name, found in by_id.items()
+    ]
 
 
 def _difference(rows: Sequence[Scored], full: Sequence[Scored], subtasks: Sequence[str]) -> Mean | None:
     """Paired by question within each setting; None where the two sides did not answer the same questions."""
+    rows, full = _over_runs(rows), _over_runs(full)
     theirs = {row.id: row for row in full}
 
     def paired(part: Sequence[Scored]) -> Estimate:

@@ -22,7 +22,7 @@ from spotdiff.benchmarks.m3verse.schema import CAPABILITIES, INTER, INTRA
 from spotdiff.data.checks import raise_problems
 from spotdiff.data.lines import lines_of
 from spotdiff.errors import DataError, Problem
-from spotdiff.question import LETTERS
+from spotdiff.question import without_letters
 
 PARTS = ("sim", "real")
 
@@ -189,20 +189,12 @@ def _row(line: Mapping[str, Any], part: str) -> Row:
         "category": line["category"],
         "subcategory": line["subcategory"],
         "question": line["question"],
-        "options": _without_letters(line["options"]),
+        "options": without_letters(line["options"]),
         "answer": _letters(line["answer"]),
         "hallucination": line["hallucination"],
         "capabilities": list(dict.fromkeys(map(_capability, line["capabilities"]))),
         **{column: f"videos/{part}/{scene}/{name}" for column, name in _VIDEOS.items()},
     }
-
-
-def _without_letters(options: Sequence[str]) -> list[str]:
-    """The texts; letters are cut off only where every option carries its own, as a text may begin like one."""
-    prefixes = [f"{letter}. " for letter in LETTERS[: len(options)]]
-    if len(prefixes) == len(options) and all(map(str.startswith, options, prefixes)):
-        return [option[len(prefix) :] for option, prefix in zip(options, prefixes, strict=True)]
-    return list(options)
 
 
 def _letters(answer: Sequence[str] | str) -> list[str]:

@@ -7,7 +7,7 @@ in every view, as the views are synchronised and may differ in frame rate and le
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import floor
+from math import ceil, floor
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +32,14 @@ PANEL_SIZE = (224, 224)
 
 MOST_OPTIONS = 4
 
+VIEWS = ("one view", "two views", "more views")
+"""What tables call questions by the number of their views."""
+
 TOLERANCE = 1.0
 """Seconds by which a window may end after the clip: annotations come in whole seconds."""
+
+SLACK = 0.1
+"""Seconds by which it may begin after the last frame, which is shown a little longer than its time says."""
 
 _DIRECT = "Answer with the letter of the right option only."
 
@@ -96,7 +102,7 @@ def question(row: Mapping[str, Any], setting: Setting, settings: Settings, model
             "setting": setting.name,
             "category": row["category"],
             "motion": row["motion"],
-            "views": "two views" if len(row["views"]) == 2 else "more views",
+            "views": VIEWS[min(len(row["views"]), len(VIEWS)) - 1],
             "source": row["source"],
         },
     )
@@ -130,10 +136,12 @@ def _videos(row: Mapping[str, Any], variant: str, settings: Settings, key: str) 
     listed = list(row["view_numbers"])
     others = [number for number in listed if number not in row["views"]] if variant == "all_views" else []
     places = [listed.index(number) for number in (*row["views"], *others)]
-    start, end = _span(row, variant, min(row["view_seconds"][place] for place in places), key)
-    instants = _instants(start, end, min(row["view_frames"][place] for place in places), variant, settings)
-    size = settings.frame_size or (PANEL_SIZE if variant == "panel" else SIZE)
-    return [Video(Path(row["view_videos"][place]), Sampling(instants=instants, size=size)) for place in places]
+    shortest = min(row["view_seconds"][place] for place in places)
+    start, end = _span(row, variant, shortest, key)
+    interval = max(row["view_seconds"][place] / max(1, row["view_frames"][place] - 1) for place in places)
+    instants = _on_frames(_instants(start, end, variant, settings), interval, shortest)
+    sampling = Sampling(instants=instants, size=settings.frame_size or (PANEL_SIZE if variant == "panel" else SIZE))
+    return [Video(Path(row["view_videos"][place]), sampling, stated=row["view_frames"][place]) for place in places]
 
 
 def _span(row: Mapping[str, Any], variant: str, shortest: float, key: str) -> tuple[float, float]:
@@ -145,14 +153,25 @@ def _span(row: Mapping[str, Any], variant: str, shortest: float, key: str) -> tu
     return min(row["start"], shortest), min(row["end"], shortest)
 
 
-def _instants(start: float, end: float, fewest: int, variant: str, settings: Settings) -> tuple[float, ...]:
-    """When frames are taken. fewest: frames of the shortest view, more instants than that would repeat frames."""
+def _instants(start: float, end: float, variant: str, settings: Settings) -> tuple[float, ...]:
     if end <= start:
         return (start,)
-    if settings.fps is not None:
+    if settings.fps is not None and variant != "panel":
         return tuple(start + number / settings.fps for number in range(floor((end - start) * settings.fps + 1e-6) + 1))
     count = settings.frames or (PANEL_FRAMES if variant == "panel" else FRAMES)
-    return even_instants(start, end, max(1, min(count, fewest)))
+    return even_instants(start, end, count)
+
+
+def _on_frames(instants: Sequence[float], interval: float, shortest: float) -> tuple[float, ...]:
+    """Each instant moved to the nearest frame of the slowest view (of two the earlier), each frame at most once.
+
+    The frames of the other views are then within half of their own interval of that frame. interval: between two
+    frames of the slowest view, in seconds. shortest: time of the last frame that every view has.
+    """
+    if interval <= 0:
+        return tuple(dict.fromkeys(instants))
+    last = floor(shortest / interval + 1e-6)
+    return tuple(dict.fromkeys(min(ceil(instant / interval - 0.5 - 1e-6), last) * interval for instant in instants))
 
 
 def problems(row: Mapping[str, Any], file: str) -> list[Problem]:
@@ -188,6 +207,8 @@ def _option_problems(row: Mapping[str, Any]) -> list[_Fault]:
         return [("options", f"{len(options)} options", "A question needs 2 to 4")]
     if any(not isinstance(option, str) or not option.strip() for option in options):
         return [("options", "an option is empty", "Give every option a text")]
+    if len({option.strip().casefold() for option in options}) < len(options):
+        return [("options", "two options say the same", "Give every option a text of its own")]
     letters = LETTERS[: len(options)]
     if row["answer"] not in list(letters):
         return [("answer", f"{row['answer']!r} is none of the options", f"Use {', '.join(letters)}")]
@@ -219,6 +240,6 @@ def _window_problems(row: Mapping[str, Any]) -> list[_Fault]:
         return [("start", f"the window from {start} to {end} s is reversed or before the clip", "Correct it")]
     lengths = dict(zip(row["view_numbers"], row["view_seconds"], strict=False))
     known = [lengths[number] for number in row["views"] if lengths.get(number)]
-    if known and (start >= min(known) or end > min(known) + TOLERANCE):
+    if known and (start > min(known) + SLACK or end > min(known) + TOLERANCE):
         return [("end", f"the window from {start} to {end} s leaves the clip of {min(known):.2f} s", "Correct it")]
     return []

@@ -9,6 +9,7 @@ and no video. `all_questions.json` is an object, sample -> list of questions wit
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,7 +24,7 @@ from spotdiff.benchmarks.mvvbench.schema import CATEGORIES, MOTION
 from spotdiff.data.checks import raise_problems
 from spotdiff.data.lines import lines_of
 from spotdiff.errors import DataError, Problem
-from spotdiff.question import LETTERS
+from spotdiff.question import LETTERS, without_letters
 
 QUESTIONS = "all_questions.json"
 
@@ -212,8 +213,8 @@ def _row(sample: str, number: int, entry: Mapping[str, Any], mapping: VideoMappi
         "category": known_as(entry["category"], CATEGORIES),
         "motion": known_as(entry["static_or_dynamic"], MOTION),
         "question": entry["question"],
-        "options": [str(entry["choices"][letter]) for letter in sorted(entry["choices"])],
-        "answer": entry["correct_answer"],
+        "options": without_letters([str(entry["choices"][letter]) for letter in sorted(entry["choices"])]),
+        "answer": _letter(entry),
         "views": entry["views"],
         "start": UNKNOWN_TIME if start is None or end is None else start,
         "end": UNKNOWN_TIME if start is None or end is None else end,
@@ -233,11 +234,11 @@ def _with_views(row: Row, numbers: Sequence[int]) -> Row:
 
 def _value_faults(entry: Mapping[str, Any]) -> Iterator[_Fault]:
     """What is wrong with values of the release that a row does not show any more."""
-    letter, told = entry["correct_answer"], entry.get("gt_answer_text")
+    letter, told = _letter(entry), entry.get("gt_answer_text")
     right = entry["choices"].get(letter)
-    if told is not None and right is not None and not _same(told, right):
+    if told not in (None, "") and right is not None and not _same(told, right, letter):
         yield "gt_answer_text", f"{told!r} is not the text of {letter}, {right!r}", "Correct the text or the letter"
-    times = [entry.get(name) for name in _TIMES]
+    times = [None if entry.get(name) == "" else entry.get(name) for name in _TIMES]
     if times == [None, None]:
         return
     for name, time in zip(_TIMES, times, strict=True):
@@ -246,9 +247,22 @@ def _value_faults(entry: Mapping[str, Any]) -> Iterator[_Fault]:
             yield name, f"{time!r} is no time" if time is not None else "is missing beside the other one", wanted
 
 
-def _same(one: object, other: object) -> bool:
-    """Whether two texts differ in nothing but case and blanks."""
-    return "".join(str(one).split()).casefold() == "".join(str(other).split()).casefold()
+def _letter(entry: Mapping[str, Any]) -> str:
+    """The right letter, bare: `b`, ` B`, `B.` and `(B)` are B."""
+    told = str(entry["correct_answer"])
+    bare = told.strip(" .():")
+    return bare.upper() if len(bare) == 1 else told
+
+
+def _same(told: object, right: object, letter: str) -> bool:
+    """Whether a text is that of the right option, or its letter, but for case, blanks, the letter and a full stop."""
+    one, other = (_plain(text, letter) for text in (told, right))
+    return one in (other, letter.casefold())
+
+
+def _plain(text: object, letter: str) -> str:
+    bare = re.sub(rf"^\(?{letter}[.):]\s", "", str(text).strip())
+    return "".join(bare.split()).casefold().rstrip(".")
 
 
 def _row_problems(row: Row, file: str) -> list[Problem]:

@@ -33,6 +33,8 @@ def source_of(text: str) -> str | None:
 
 def seconds(value: object) -> float | None:
     """Seconds from a number or a text such as `1:05.5` or `0:01:05`; None where it is neither, or below 0."""
+    if isinstance(value, str) and re.fullmatch(r"\d{1,6}(?:\.\d+)?", value.strip()):
+        return float(value)
     if isinstance(value, str):
         clock = _CLOCK.fullmatch(value.strip())
         if clock is None or (clock[1] and int(clock[2]) > 59):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from spotdiff.benchmarks.mvvbench.protocol import VIEWS
 from spotdiff.benchmarks.mvvbench.schema import CATEGORIES, MOTION, SOURCES
 from spotdiff.reporting import half_width, notes, percent
 from spotdiff.scoring import SCORE, Scored, by_group, overall
 from spotdiff.tasks import Table
-
-_VIEWS = ("two views", "more views")
 
 
 def table(rows: Sequence[Scored], title: str, expected: Mapping[str, int]) -> Table:
@@ -26,7 +25,7 @@ def table(rows: Sequence[Scored], title: str, expected: Mapping[str, int]) -> Ta
     columns["these questions" if part else "overall"] = lambda row: True
     further = [
         _by(rows, f"By {key}{part}", key, names)
-        for key, names in (("motion", tuple(MOTION)), ("views", _VIEWS), ("source", SOURCES))
+        for key, names in (("motion", tuple(MOTION)), ("views", VIEWS), ("source", SOURCES))
         if rows
     ]
     coverage = f"Coverage: {len(rows)} of {total} questions."

@@ -326,7 +326,7 @@ def test_other_questions_are_not_compared() -> None:
         },
         "model",
     )
-    assert found.rows[1][3:5] == ("-", "-")
+    assert found.rows[1][3:5] == ("other questions", "-")
 
 
 def test_the_same_questions_with_options_in_another_order_are_not_compared() -> None:
@@ -335,7 +335,7 @@ def test_the_same_questions_with_options_in_another_order_are_not_compared() -> 
         "egoexo_next_shuffled": both(0.25, *NEXT_STATE, gold="B"),
     }
     (found,) = comparison(families, "model")
-    assert found.rows[1][3:5] == ("-", "-")
+    assert found.rows[1][3:5] == ("other questions", "-")
 
 
 def test_a_control_without_the_full_input_stands_alone() -> None:

@@ -1,6 +1,6 @@
 """From a row of MVVBench to a question, in every setting."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from spotdiff.benchmarks.mvvbench import BENCHMARK
 from spotdiff.benchmarks.mvvbench.protocol import CHAINS, VARIANTS, problems, question
 from spotdiff.errors import DataError, SettingError
 from spotdiff.evaluation import Evaluation
+from spotdiff.media.sampling import indices_at
 from spotdiff.question import Panel, Part, Question, Text, Video
 from spotdiff.settings import Settings
 from spotdiff.tasks import Setting, task
@@ -72,13 +73,50 @@ def text_of(part: Part) -> str:
 # --- what is shown ------------------------------------------------------------------------------------------------
 
 WHOLE = tuple(8.0 * number / 7 for number in range(8))
+INTERVAL = 9 / 249
+"""Between two frames of view 4, the slowest of those that are shown: instants are moved to its frames."""
+
+
+def are_on_frames(instants: Iterable[float]) -> bool:
+    return all(abs(instant / INTERVAL - round(instant / INTERVAL)) < 1e-6 for instant in instants)
+
+
+def test_instants_are_those_of_frames_of_the_slowest_view() -> None:
+    for variant in ("direct", "window", "panel"):
+        asked = ask("direct" if variant == "panel" else variant)
+        for _, _, instants in views(asked):
+            assert are_on_frames(instants)
+            assert max(instants) <= 8.0
+
+
+@given(st.integers(1, 60), st.sampled_from([24, 25, 30, 50]), st.sampled_from([10, 25, 30, 60]), st.floats(1.5, 20))
+def test_frames_side_by_side_are_within_half_an_interval_of_each_other(
+    count: int, rate: int, other: int, seconds: float
+) -> None:
+    times = [[number / each for number in range(int(seconds * each) + 1)] for each in (rate, other)]
+    asked = ask(
+        settings=Settings(frames=count),
+        views=[1, 4],
+        view_numbers=[1, 4],
+        view_videos=["a.mp4", "b.mp4"],
+        view_frames=[len(each) for each in times],
+        view_seconds=[each[-1] for each in times],
+        start=-1.0,
+        end=-1.0,
+    )
+    (_, _, instants), (_, _, same) = views(asked)
+    assert instants == same
+    frames = [[each[index] for index in indices_at(each, instants)] for each in times]
+    for first, second in zip(*frames, strict=True):
+        assert abs(first - second) <= 0.5 / max(rate, other) + 1e-6
+    assert len(set(frames[0])) == len(frames[0])
 
 
 def test_views_stand_after_their_labels_in_the_order_of_the_question_at_the_same_instants() -> None:
     shown = views(ask())
     assert [(label, view) for label, view, _ in shown] == [("View 0:", "view4"), ("View 1:", "view1")]
     for _, _, instants in shown:
-        assert instants == pytest.approx(WHOLE)
+        assert instants == pytest.approx(WHOLE, abs=INTERVAL / 2)
 
 
 def test_all_views_are_the_questions_own_and_then_the_others() -> None:
@@ -89,21 +127,23 @@ def test_all_views_are_the_questions_own_and_then_the_others() -> None:
         ("View 2:", "view2"),
     ]
     # Of all that are shown, view 2 is the shortest.
-    assert {instants[-1] for _, _, instants in shown} == {7.0}
+    for _, _, instants in shown:
+        assert instants[-1] == pytest.approx(7.0, abs=INTERVAL)
 
 
 def test_the_window_alone_is_shown_with_both_of_its_ends() -> None:
     for _, _, instants in views(ask("window")):
-        assert instants == pytest.approx([2 + 3 * number / 7 for number in range(8)])
+        assert instants == pytest.approx([2 + 3 * number / 7 for number in range(8)], abs=INTERVAL / 2)
 
 
 def test_a_window_that_ends_after_the_clip_is_cut_where_its_views_end() -> None:
-    assert views(ask("window", end=8.7))[0][2][-1] == 8.0
+    assert views(ask("window", end=8.7))[0][2][-1] == pytest.approx(8.0, abs=INTERVAL)
 
 
 def test_a_window_of_one_moment_gives_one_frame() -> None:
     assert problems(make_row(start=2.0, end=2.0), "file") == []
-    assert {instants for _, _, instants in views(ask("window", end=2.0))} == {(2.0,)}
+    ((only,),) = {instants for _, _, instants in views(ask("window", end=2.0))}
+    assert only == pytest.approx(2.0, abs=INTERVAL / 2)
 
 
 def test_a_question_without_a_window_cannot_be_asked_about_it() -> None:
@@ -126,7 +166,7 @@ def test_a_panel_is_one_image_with_a_row_for_each_view_and_four_moments() -> Non
     assert isinstance(panel, Panel)
     assert [video.path.stem for video in panel.videos] == ["kitchen_view4", "kitchen_view1"]
     for video in panel.videos:
-        assert video.sampling.instants == pytest.approx([0, 8 / 3, 16 / 3, 8])
+        assert video.sampling.instants == pytest.approx([0, 8 / 3, 16 / 3, 8], abs=INTERVAL)
         assert video.sampling.size == (224, 224)
     assert text_of(asked).startswith(f"\nQuestion: {ASKED}\n")
 
@@ -141,12 +181,20 @@ def test_any_number_of_frames_can_be_asked_for(count: int) -> None:
 
 def test_more_frames_than_a_view_has_are_not_asked_for() -> None:
     asked = ask(settings=Settings(frames=500))
-    assert {len(instants) for _, _, instants in views(asked)} == {240}
+    # Of view 4 within the 8 seconds of view 1.
+    assert {len(instants) for _, _, instants in views(asked)} == {222}
 
 
 def test_frames_can_be_taken_by_rate() -> None:
-    assert views(ask(settings=Settings(fps=0.5)))[0][2] == (0, 2, 4, 6, 8)
-    assert views(ask("window", settings=Settings(fps=1.0)))[0][2] == (2, 3, 4, 5)
+    half = INTERVAL / 2 + 1e-6
+    assert views(ask(settings=Settings(fps=0.5)))[0][2] == pytest.approx((0, 2, 4, 6, 8), abs=2 * half)
+    assert views(ask("window", settings=Settings(fps=1.0)))[0][2] == pytest.approx((2, 3, 4, 5), abs=half)
+    assert ask("panel", settings=Settings(fps=10.0)).parts[1] == ask("panel").parts[1]
+
+
+def test_a_video_says_how_many_frames_its_row_states() -> None:
+    stated = {part.path.stem: part.stated for part in ask().parts if isinstance(part, Video)}
+    assert stated == {"kitchen_view4": 250, "kitchen_view1": 240}
 
 
 def test_files_in_place_of_frames_are_refused() -> None:
@@ -210,6 +258,7 @@ def test_a_question_says_what_the_tables_break_down_by() -> None:
         "source": "Ego-Exo4D",
     }
     assert ask(views=[1, 2, 4]).groups["views"] == "more views"
+    assert ask(views=[1]).groups["views"] == "one view"
 
 
 def test_shuffled_options_keep_the_right_text() -> None:
@@ -256,6 +305,7 @@ def test_a_right_row_has_no_fault() -> None:
         (lambda row: row.update(options=["red"]), "options", "1 options"),
         (lambda row: row.update(options=["red"] * 5), "options", "5 options"),
         (lambda row: row.update(options=["red", " "]), "options", "an option is empty"),
+        (lambda row: row.update(options=["red", "Red "]), "options", "two options say the same"),
         (lambda row: row.update(answer="D"), "answer", "'D' is none of the options"),
         (lambda row: row.update(answer="AB"), "answer", "'AB' is none of the options"),
         (lambda row: row.update(views=[]), "views", "is empty or names a view twice"),
@@ -267,7 +317,7 @@ def test_a_right_row_has_no_fault() -> None:
         (lambda row: row["view_videos"].__setitem__(0, "/x.mp4"), "view_videos", "/x.mp4 leads out"),
         (lambda row: row.update(start=5.0, end=2.0), "start", "the window from 5.0 to 2.0 s is reversed"),
         (lambda row: row.update(start=-2.0), "start", "before the clip"),
-        (lambda row: row.update(start=8.0, end=8.5), "end", "leaves the clip of 8.00 s"),
+        (lambda row: row.update(start=8.9, end=9.1), "end", "leaves the clip of 8.00 s"),
         (lambda row: row.update(end=9.5), "end", "the window from 2.0 to 9.5 s leaves the clip of 8.00 s"),
     ],
 )
