@@ -33,7 +33,11 @@ _LONGEST_REMARK = 300
 """Characters behind the answer of a chain of thought that may still be a remark on it."""
 
 _SENTENCE_ENDS = re.compile(r"[.!?\u3002\uff01\uff1f)\]}\"'*_`|~=-]$")
-_NEXT_SENTENCE = re.compile(r"[.!?]\s+\w")
+_NEXT_CLAUSE = re.compile(r"[.!?]\s+\w.*\s|[,;]")
+_ANSWER_LINE = re.compile(
+    r"\W*(?:(?:so|therefore|thus|hence|finally)\W+)?(?:(?:the|my|final|correct|best)\s+)*(?:answer|option|choice)\b",
+    re.IGNORECASE,
+)
 _GOES_ON = re.compile(r"\W*(?:(?:scene graph|stage|step|view|option)\s*\w\b|\d+[.)]\s)", re.IGNORECASE)
 _SPACED = re.compile(r"[A-Z](?:[ |]{1,3}[A-Z])+(?=\W*$)")
 _BULLET = re.compile(r"(?:[-•>+\u2013]\s{1,3}|\d{1,2}[.)]\s{1,3})")
@@ -169,7 +173,10 @@ def _is_at_the_end(text: str, end: int) -> bool:
     own_line, _, after = text[end:].rstrip().partition("\n")
     after = after.strip()
     if not after:
-        return bool(_SENTENCE_ENDS.search(own_line)) or not _NEXT_SENTENCE.search(own_line)
+        if _PUNCTUATION.fullmatch(own_line) or _SENTENCE_ENDS.search(own_line):
+            return True
+        is_answer_line = _ANSWER_LINE.match(text, text.rfind("\n", 0, end) + 1)
+        return bool(is_answer_line) and not _NEXT_CLAUSE.search(own_line)
     is_remark = len(after) <= _LONGEST_REMARK and not re.search(r"\n\s*\n", after) and not _GOES_ON.match(after)
     return bool(is_remark and _SENTENCE_ENDS.search(after))
 
