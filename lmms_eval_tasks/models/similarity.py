@@ -24,8 +24,12 @@ class Similarity(Answering):
     given; it changes the speed alone. device: of the encoder, by default a GPU where there is one.
     """
 
-    def __init__(self, encoder: str = "", batch_size: int | str = BATCH_SIZE, device: str | None = None) -> None:
+    def __init__(
+        self, encoder: str = "", batch_size: int | str = BATCH_SIZE, device: str | None = None, **unknown: object
+    ) -> None:
         super().__init__()
+        if unknown:
+            reported(_refuse)(unknown)
         self._nearest = reported(_nearest)(str(encoder), batch_size, None if device is None else str(device))
 
     @classmethod
@@ -51,9 +55,13 @@ class Similarity(Answering):
         return name, question_of(self.task_dict[name][split][doc_id])
 
 
+def _refuse(unknown: Mapping[str, object]) -> None:
+    raise SettingError(f"spotdiff_similarity takes encoder, batch_size and device, not {', '.join(unknown)}")
+
+
 def _nearest(encoder: str, batch_size: int | str, device: str | None) -> Nearest:
     try:
-        size = int(batch_size)
+        size = int(str(batch_size))
     except ValueError:
-        raise SettingError(f"batch_size={batch_size} is no number") from None
+        raise SettingError(f"batch_size={batch_size} is no whole number") from None
     return Nearest(encoder_of(encoder, device), size)

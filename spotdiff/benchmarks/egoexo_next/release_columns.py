@@ -138,8 +138,21 @@ def pick(record: Record, name: str) -> Any:
 
 def _within(value: Any, step: str) -> Any:
     if isinstance(value, list):
-        return [_within(entry, step) for entry in value]
+        return [_within(entry, step) for entry in _by_letter(value)]
     return value.get(step) if isinstance(value, Mapping) else None
+
+
+_LETTER_NAMES = ("label", "letter", "key", "option", "option_id", "id")
+
+
+def _by_letter(entries: list[Any]) -> list[Any]:
+    """Objects that carry letters of their own, A, B, C and so on, in the order of these; others as they come."""
+    wanted = list(LETTERS[: len(entries)])
+    for name in _LETTER_NAMES:
+        letters = [str(entry.get(name)).strip().upper() if isinstance(entry, Mapping) else "" for entry in entries]
+        if sorted(letters) == wanted:
+            return [entries[letters.index(letter)] for letter in wanted]
+    return entries
 
 
 def is_empty(value: Any) -> bool:

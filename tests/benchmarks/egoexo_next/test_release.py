@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import io
 import json
 import os
 import tempfile
@@ -1252,3 +1253,19 @@ def test_without_a_folder_it_is_said_how_to_fetch_one() -> None:
 def test_a_mapping_is_refused_where_names_are_fixed(name: str, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=f"The fields of {name} have fixed names: --fields is for egoexo_next alone"):
         prepare(name, tmp_path, mapping=tmp_path / "fields.toml")
+
+
+def test_options_that_carry_letters_are_taken_in_the_order_of_these(tmp_path: Path) -> None:
+    def colour(value: int) -> str:
+        stream = io.BytesIO()
+        Image.new("RGB", (4, 4), (value, 0, 0)).save(stream, "PNG")
+        return base64.b64encode(stream.getvalue()).decode()
+
+    options = [{"label": letter, "image": colour("ABCD".index(letter))} for letter in "BADC"]
+    asked = {"id": "q", "subtask": "1", "scene": "indoor", "answer": "A", "options": options}
+    (tmp_path / "t.json").write_text(json.dumps([{**asked, "frames": [colour(9 + n) for n in range(4)]}]))
+    mapping = tmp_path.parent / f"{tmp_path.name}.toml"
+    mapping.write_text('options = "options.image"\n')
+    (row,) = read_release(tmp_path, load_fields(mapping))["ego"]
+    shown = [Image.open(io.BytesIO(row[f"option_{letter}"]["bytes"])).getpixel((0, 0))[0] for letter in "abcd"]
+    assert shown == [0, 1, 2, 3]
