@@ -17,11 +17,11 @@ from spotdiff.media.sampling import Sampling
 if TYPE_CHECKING:
     from PIL import Image as PILImage
 
-MOST_BYTES = 256_000_000
-"""Pixels of clips held in memory: two videos of M3-Verse (2 x 200 frames of 448x448), or 53 views of MVVBench."""
+MOST_BYTES = 48_000_000
+"""Pixels of clips held in memory: ten views of MVVBench (8 frames of 448x448)."""
 
 FEWEST = 2
-"""Clips that are held however large they are: the two videos of a scene."""
+"""Clips that are held however large they are: the two videos of a scene of M3-Verse, 240 MB at 2 x 200 frames."""
 
 
 def frames_of(path: Path, sampling: Sampling) -> list[PILImage.Image]:
