@@ -267,3 +267,14 @@ def test_a_data_set_that_is_unknown_or_not_prepared_is_a_message_with_code_2(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("spotdiff: The" if name == "m4bench" else "spotdiff: There is no data set 'm5bench'")
+
+
+def test_missing_videos_are_faults_also_where_a_run_may_leave_them_out(
+    videos: Write, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = videos([video_row("s1"), video_row("s2")])
+    sorted(folder.rglob("*.mp4"))[0].unlink()
+    monkeypatch.setenv("SPOTDIFF_ALLOW_MISSING", "1")
+    code, _, said = checked("m3verse", capsys)
+    assert code == 1
+    assert any("there is no such file" in line for line in said)
