@@ -11,7 +11,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import Any, ParamSpec, TypeVar
 
 from spotdiff.errors import SettingError, SpotdiffError
@@ -20,7 +19,7 @@ from spotdiff.media.clips import link_by_digest
 from spotdiff.media.forms import Form
 from spotdiff.question import Image, Question, Shown, Text, Video
 from spotdiff.runs.records import to_record
-from spotdiff.scoring import PARSED
+from spotdiff.scoring import PARSED, balanced_mean
 from spotdiff.tasks import task
 
 P = ParamSpec("P")
@@ -201,10 +200,7 @@ def process_results(doc: Mapping[str, Any], results: list[str]) -> dict[str, dic
 
 def mean(items: list[Mapping[str, Any]]) -> float:
     """Mean over questions; where the benchmark balances a group, the mean over the means of its values."""
-    strata: dict[str, list[float]] = {}
-    for item in items:
-        strata.setdefault(item.get(STRATUM, ""), []).append(float(item["score"]))
-    return fmean(fmean(scores) for scores in strata.values())
+    return balanced_mean((item["score"] for item in items), (item.get(STRATUM) for item in items))
 
 
 def parsed(items: list[Mapping[str, Any]]) -> float:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 
 def __getattr__(name: str) -> Callable[[Sequence[float], Sequence[int], bool], float]:
+    from spotdiff.scoring import weighted_mean
     from spotdiff.tasks import benchmarks, tasks
 
     members = {group: tasks for benchmark in benchmarks().values() for group, tasks in benchmark.groups.items()}
@@ -21,6 +22,6 @@ def __getattr__(name: str) -> Callable[[Sequence[float], Sequence[int], bool], f
         if len(means) != len(weights):
             # Not every task has this metric, and which ones do is not told.
             return math.nan
-        return math.fsum(mean * weight for mean, weight in zip(means, weights, strict=True)) / math.fsum(weights)
+        return weighted_mean(means, weights)
 
     return weighted

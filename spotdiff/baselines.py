@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 from collections.abc import Callable, Sequence
 
+from spotdiff.draws import drawn_below
 from spotdiff.errors import SettingError
 from spotdiff.question import Question
 from spotdiff.tasks import benchmarks
@@ -42,8 +42,7 @@ def _policy(policy: str, benchmark: str, seed: int) -> Policy:
 
 
 def _drawn(question: Question, seed: int) -> str:
-    number = int.from_bytes(hashlib.sha256(f"{seed}/{question.id}".encode()).digest()[:8], "big")
-    return question.options[number % len(question.options)].letter
+    return question.options[drawn_below(len(question.options), seed, question.id)].letter
 
 
 def _letter(letter: str, question: Question) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spotdiff.answers import Reading, read_reply
-from spotdiff.data.store import commit, digest_of_ends, locate
+from spotdiff.data.store import commit, digest_of_ends, locate, without_columns
 from spotdiff.errors import DataError, Problem
 from spotdiff.judge import Judge, Verdict
 from spotdiff.media.forms import FORMS, Form, form_for
@@ -99,11 +99,11 @@ class Evaluation:
     def _part(self, setting: Setting, rows: Dataset) -> Dataset:
         """The rows of one setting, each marked with its task, its setting and, where it borrows images, the lender."""
         marks = {TASK_COLUMN: [self.task.name] * len(rows), SETTING_COLUMN: [setting.name] * len(rows)}
-        texts = rows.remove_columns([name for name in self.benchmark.image_columns if name in rows.column_names])
+        texts = without_columns(rows, self.benchmark.image_columns)
         donors = self.benchmark.donors(texts, setting, self.settings)
         if donors:
             marks[DONOR_COLUMN] = [donors.get(name, "") for name in rows["id"]]
-        rows = rows.remove_columns([name for name in marks if name in rows.column_names])
+        rows = without_columns(rows, marks)
         for name, values in marks.items():
             rows = rows.add_column(name, values)
         return rows
@@ -122,9 +122,10 @@ class Evaluation:
         files = [file for name in names for file in parquet_files(folder, name)]
         if self.benchmark.video_columns:
             configs = self._configs()
-            columns = [configs[name][1][column] for name in names for column in self.benchmark.video_columns]
-            videos = dict.fromkeys(video for column in columns for value in column for video in _paths(folder, value))
-            files += [video for video in videos if video.is_file()]
+            columns = list(self.benchmark.video_columns)
+            rows = (row for name in names for row in configs[name][1].select_columns(columns))
+            named = (video for row in rows for video in self.benchmark.videos_of(row))
+            files += [path for video in dict.fromkeys(named) if (path := folder / video).is_file()]
         return digest_of_ends(files)
 
     def data_revision(self) -> str | None:
@@ -289,11 +290,6 @@ class Answer:
 def _whole_path(folder: Path, value: str | Sequence[str]) -> Path | list[Path]:
     """A column's video, or its list of videos, as paths."""
     return folder / value if isinstance(value, str) else [folder / name for name in value]
-
-
-def _paths(folder: Path, value: str | Sequence[str]) -> list[Path]:
-    found = _whole_path(folder, value)
-    return [found] if isinstance(found, Path) else found
 
 
 def _videos(asked: Question) -> Iterator[Video]:

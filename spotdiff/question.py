@@ -6,12 +6,12 @@ framework. Nothing here knows a framework, and no pixel is decoded before `Image
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spotdiff.draws import drawn
 from spotdiff.media.sampling import Sampling
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def shuffled(
 
     A hash orders them, not a random generator, so that the order is the same in every version of Python.
     """
-    order = sorted(options, key=lambda option: hashlib.sha256(f"{seed}/{key}/{option.letter}".encode()).digest())
+    order = sorted(options, key=lambda option: drawn(seed, f"{key}/{option.letter}"))
     letters = [option.letter for option in options]
     renamed = {old.letter: new for old, new in zip(order, letters, strict=True)}
     mixed = tuple(replace(option, letter=renamed[option.letter]) for option in order)

@@ -21,6 +21,12 @@ def percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f}"
 
 
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """The first of these names, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def half_width(part: Estimate | Mean) -> str:
     """Half of the 95 % interval, as a percentage; that of a mean of means by the normal distribution."""
     if isinstance(part, Mean):

@@ -291,6 +291,37 @@ def unweighted_mean(parts: Mapping[str, Estimate | Mean | None], expected: Seque
     )
 
 
+def metrics_of(rows: Iterable[Scored]) -> list[str]:
+    """SCORE, and each further metric that one of the rows has, in the order in which they appear."""
+    return list(dict.fromkeys((SCORE, *(extra for row in rows for extra in row.extra))))
+
+
+def with_metric(rows: Iterable[Scored], metric: str) -> list[Scored]:
+    """The rows that have a metric: a judge may have been set for some of them only."""
+    return [row for row in rows if metric == SCORE or metric in row.extra]
+
+
+def weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    """Average values by weight.
+
+    Raises:
+        ValueError: lengths differ.
+    """
+    return math.fsum(value * weight for value, weight in zip(values, weights, strict=True)) / math.fsum(weights)
+
+
+def balanced_mean(values: Iterable[float], strata: Iterable[object]) -> float:
+    """Average with equal weight for each stratum: the mean over the means of the values in each of them.
+
+    Raises:
+        ValueError: no values, or lengths differ.
+    """
+    found: dict[object, list[float]] = {}
+    for value, stratum in zip(values, strata, strict=True):
+        found.setdefault(stratum, []).append(float(value))
+    return _mean([_mean(part) for part in found.values()])
+
+
 def outcomes(rows: Iterable[Scored]) -> dict[str, int]:
     """Count the outcomes: all of `OUTCOMES` in that order, zeros kept."""
     counts = Counter(row.outcome for row in rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -167,6 +167,11 @@ class Benchmark:
     balanced: str | None = None
     comparison: Callable[[Mapping[str, Sequence[Scored]], str], Sequence[Table]] = _no_comparison
     counts: Callable[[Mapping[str, Sequence[Mapping[str, Any]]]], Sequence[Table]] | None = None
+
+    def videos_of(self, row: Mapping[str, Any]) -> Iterator[str]:
+        """All videos that a row names, relative to the data set."""
+        for column in self.video_columns:
+            yield from [row[column]] if isinstance(row[column], str) else row[column]
 
 
 @cache

@@ -19,6 +19,7 @@ from spotdiff.scoring import (
     Mean,
     Scored,
     answered_only,
+    balanced_mean,
     by_group,
     chance,
     estimate,
@@ -28,6 +29,7 @@ from spotdiff.scoring import (
     paired_difference,
     subset_score,
     unweighted_mean,
+    weighted_mean,
 )
 
 LETTERS = "ABCD"
@@ -546,3 +548,16 @@ def test_shares_add_up_to_one_and_recall_weighted_by_gold_is_the_mean_score(
         assert sum(s.predicted_share or 0 for s in stats) == pytest.approx(1)
         assert bias.distance is not None
         assert -1e-12 <= bias.distance <= 1 + 1e-12
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from("abc")), min_size=1, max_size=30))
+def test_a_balanced_mean_is_the_mean_of_the_means_of_its_strata(drawn: list[tuple[float, str]]) -> None:
+    parts = {name: [value for value, stratum in drawn if stratum == name] for _, name in drawn}
+    expected = sum(sum(part) / len(part) for part in parts.values()) / len(parts)
+    assert balanced_mean(*zip(*drawn, strict=True)) == pytest.approx(expected)
+
+
+def test_a_weighted_mean_counts_each_value_by_its_weight() -> None:
+    assert weighted_mean([0.0, 1.0], [3, 1]) == 0.25
+    with pytest.raises(ValueError, match="argument"):
+        weighted_mean([0.0, 1.0], [1])

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from spotdiff.data.store import without_columns
 from spotdiff.errors import SettingError
 from spotdiff.evaluation import Evaluation
 from spotdiff.media.forms import Form
@@ -105,5 +106,5 @@ def _told(part: Part) -> str | None:
 
 
 def _questions(evaluation: Evaluation, rows: Dataset) -> Iterator[Question]:
-    texts: Any = rows.remove_columns([name for name in evaluation.benchmark.image_columns if name in rows.column_names])
+    texts: Any = without_columns(rows, evaluation.benchmark.image_columns)
     return (evaluation.question(row) for row in texts)

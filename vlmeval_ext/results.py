@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from math import fsum
 from pathlib import Path
-from statistics import fmean
 
 from spotdiff import __version__
 from spotdiff.runs.records import to_record
-from spotdiff.scoring import PARSED, SCORE, Scored, outcomes, overall
+from spotdiff.scoring import PARSED, Scored, balanced_mean, outcomes, weighted_mean
 from vlmeval_ext.files import write_whole
 from vlmeval_ext.loading import Loaded
 from vlmeval_ext.predictions import read_predictions
@@ -71,7 +69,7 @@ def figures(
     if shares and set(shares) == set(expected):
         names = dict.fromkeys(name for entry in shares.values() for name in entry)
         told = [1 if weights is None else weights[name] for name in by_setting]
-        found |= {name: _weighted([entry[name] for entry in shares.values()], told) for name in names}
+        found |= {name: weighted_mean([entry[name] for entry in shares.values()], told) for name in names}
     if len(expected) > 1:
         found |= {f"{setting}/{name}": value for setting, entry in shares.items() for name, value in entry.items()}
     rows = [row for entry in by_setting.values() for row in entry]
@@ -79,19 +77,12 @@ def figures(
     return found | {f"outcome/{name}": count for name, count in outcomes(rows).items() if count}
 
 
-def _weighted(values: Sequence[float], weights: Sequence[float]) -> float:
-    return fsum(value * weight for value, weight in zip(values, weights, strict=True)) / fsum(weights)
-
-
 def _shares(rows: Sequence[Scored], balanced: str | None) -> dict[str, float]:
-    strata: dict[object, list[Scored]] = {}
-    for row in rows:
-        strata.setdefault(row.groups[balanced] if balanced else None, []).append(row)
-    parts = [_means(stratum) for stratum in strata.values()]
-    return {name: fmean(part[name] for part in parts) for name in parts[0]}
-
-
-def _means(rows: Sequence[Scored]) -> dict[str, float]:
-    means = {"acc" if name == SCORE else name: overall(rows, name).mean for name in (SCORE, *rows[0].extra)}
-    means |= {"parsed": fmean(row.outcome == PARSED for row in rows), "chance": overall(rows).chance}
-    return {name: float(mean) for name, mean in means.items() if mean is not None}
+    strata = [row.groups[balanced] if balanced else None for row in rows]
+    values: dict[str, list[float]] = {
+        "acc": [row.score for row in rows],
+        **{name: [row.extra[name] for row in rows] for name in rows[0].extra},
+        "parsed": [float(row.outcome == PARSED) for row in rows],
+        "chance": [row.chance for row in rows],
+    }
+    return {name: balanced_mean(of_each, strata) for name, of_each in values.items()}

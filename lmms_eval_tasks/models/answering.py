@@ -11,6 +11,7 @@ from lmms_eval.api.model import lmms
 
 from lmms_eval_tasks.adapter import question_of, reported
 from spotdiff.baselines import answer_with
+from spotdiff.data.store import without_columns
 from spotdiff.question import Question
 from spotdiff.replay import load_replies
 from spotdiff.tasks import benchmarks, task
@@ -37,7 +38,7 @@ class Answering(lmms):  # type: ignore[misc]
             # Whole rows are not read: the image columns of a large data set would be fetched for nothing.
             rows = self.task_dict[name][split]
             pixels = benchmarks()[task(name).benchmark].image_columns
-            self._texts[name, split] = rows.remove_columns([column for column in pixels if column in rows.column_names])
+            self._texts[name, split] = without_columns(rows, pixels)
         return name, question_of(self._texts[name, split][doc_id])
 
     def _answers(self, asked: list[tuple[str, Question]]) -> list[str]:

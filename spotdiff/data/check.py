@@ -10,15 +10,13 @@ from typing import Any
 
 from spotdiff.data.checks import check_rows, check_videos
 from spotdiff.data.oddities import oddities
-from spotdiff.data.store import MINI, locate, read_config
+from spotdiff.data.store import MINI, locate, read_config, without_columns
 from spotdiff.errors import DataError, Problem
 from spotdiff.evaluation import Evaluation
 from spotdiff.question import LETTERS
+from spotdiff.reporting import listed
 from spotdiff.settings import load_settings
 from spotdiff.tasks import Benchmark, Table, Task, benchmarks
-
-_NAMED = 5
-"""Places that are named of a fault that there is many times."""
 
 Row = Mapping[str, Any]
 
@@ -90,7 +88,7 @@ def _read(benchmark: Benchmark, folder: Path, config: str, paper: int | None) ->
         rows = read_config(folder, config, benchmark.image_columns)
     except DataError as error:
         return _Config(config, paper, fault=str(error))
-    texts = rows.select_columns([name for name in rows.column_names if name not in benchmark.image_columns])
+    texts = without_columns(rows, benchmark.image_columns)
     return _Config(config, paper, texts.to_list(), problems=check_rows(benchmark, rows, str(folder / config)))
 
 
@@ -162,8 +160,7 @@ def _videos(benchmark: Benchmark, configs: Sequence[_Config], folder: Path) -> d
         (folder / video, str(row["id"]))
         for config in configs
         for row in config.rows
-        for column in benchmark.video_columns
-        for video in ([row[column]] if isinstance(row[column], str) else row[column])
+        for video in benchmark.videos_of(row)
     )
     return {path: row for path, row in named if path.exists()}
 
@@ -178,8 +175,7 @@ def _said(problems: Iterable[Problem], folder: Path) -> Iterator[str]:
         if len(places) == 1:
             yield str(group[places[0]])
         else:
-            more = f" and {len(places) - _NAMED:,} more" if len(places) > _NAMED else ""
-            yield f"{len(places):,} times: {message} ({', '.join(places[:_NAMED])}{more}). {remedy}"
+            yield f"{len(places):,} times: {message} ({listed(places)}). {remedy}"
 
 
 def _place(problem: Problem, folder: Path) -> str:

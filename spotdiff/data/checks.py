@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spotdiff.data.store import digest_of_ends
+from spotdiff.data.store import digest_of_ends, without_columns
 from spotdiff.errors import DataError, Problem
 from spotdiff.media.images import open_image
 
@@ -39,16 +39,19 @@ class MediaSummary:
 
 def check_rows(benchmark: Benchmark, rows: Dataset, file: str) -> list[Problem]:
     """Faults of the rows themselves: missing columns, duplicate ids, and what the benchmark's own rules find."""
-    text_columns = [column for column in rows.column_names if column not in benchmark.image_columns]
-    if "id" not in text_columns:
+    texts = without_columns(rows, benchmark.image_columns)
+    if "id" not in texts.column_names:
         return [
             Problem(
-                file, "all", "id", f"there is no column id among {', '.join(text_columns)}", "Prepare the data again"
+                file,
+                "all",
+                "id",
+                f"there is no column id among {', '.join(texts.column_names)}",
+                "Prepare the data again",
             )
         ]
     if len(rows) == 0:
         return [Problem(file, "all", "id", "there are no rows", "Prepare the data again")]
-    texts = rows.select_columns(text_columns)
     ids = Counter(texts["id"])
     found = [
         Problem(file, str(name), "id", f"appears {count} times", "Ids must be unique")

@@ -9,12 +9,13 @@ from __future__ import annotations
 import errno
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
 from spotdiff.data.checks import MediaSummary, Stamp
 from spotdiff.errors import DataError
+from spotdiff.reporting import listed
 
 _ID = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 _CHUNK = 1 << 20
@@ -111,7 +112,7 @@ def _verify(folder: Path, repo: str, stamps: Path) -> None:
         file.unlink()
     if wrong:
         raise DataError(
-            f"{repo}: {_listed([str(file.relative_to(folder)) for file in wrong])} came with another content than the "
+            f"{repo}: {listed([str(file.relative_to(folder)) for file in wrong])} came with another content than the "
             "Hub states, and was taken out of the cache again. Run again to fetch it anew; if that does not help, tell "
             "the owners of the repository"
         )
@@ -133,8 +134,3 @@ def _digest(path: Path, kind: str, head: bytes) -> str:
         while chunk := stream.read(_CHUNK):
             digest.update(chunk)
     return digest.hexdigest()
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
-    return ", ".join(names[:5]) + more

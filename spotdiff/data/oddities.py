@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from spotdiff.data.store import stream_rows
 from spotdiff.evaluation import SETTING_COLUMN, Evaluation
 from spotdiff.question import LETTERS, Question
+from spotdiff.reporting import listed
 from spotdiff.tasks import Benchmark, Task
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ _ALIKE = 2
 _CRITICAL = {1: 10.83, 2: 13.82, 3: 16.27, 4: 18.47, 5: 20.52}
 """Degrees of freedom -> chi-square that a balanced data set exceeds once in 1,000."""
 
-_NAMED = 5
 _OURS = {"README.md", "missing_views.csv"}
 
 Row = Mapping[str, Any]
@@ -45,7 +45,7 @@ def oddities(benchmark: Benchmark, folder: Path, tasks: Iterable[Task]) -> Itera
             seen = _Seen(benchmark, setting.config)
             for row in stream_rows(folder, setting.config):
                 seen.take(row, evaluation.question({**row, SETTING_COLUMN: setting.name}))
-                named.update(_media(row, benchmark))
+                named.update(benchmark.videos_of(row))
             yield from seen.oddities()
     yield from _unnamed(folder, named)
 
@@ -74,9 +74,9 @@ class _Seen:
 
     def oddities(self) -> Iterator[str]:
         if self._same:
-            yield f"{_listed(self._same)}, field options: two options say the same"
+            yield f"{listed(self._same)}, field options: two options say the same"
         if self._alike:
-            yield f"{_listed(self._alike)}: two options show nearly the same image"
+            yield f"{listed(self._alike)}: two options show nearly the same image"
         for options, found in self._letters.items():
             yield from self._unbalanced(options, found)
         yield from self._told_by_names()
@@ -126,12 +126,6 @@ def _names(row: Row, benchmark: Benchmark) -> str:
     return " ".join(re.sub(r"\d+", "", name) for name in names).strip()
 
 
-def _media(row: Row, benchmark: Benchmark) -> Iterator[str]:
-    for column in benchmark.video_columns:
-        value = row[column]
-        yield from [value] if isinstance(value, str) else value
-
-
 def _unnamed(folder: Path, named: set[str]) -> Iterator[str]:
     files = (path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file())
     others = [
@@ -143,9 +137,4 @@ def _unnamed(folder: Path, named: set[str]) -> Iterator[str]:
         and path.as_posix() not in named
     ]
     if others:
-        yield f"{_listed(others)}: no row names these files"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
+        yield f"{listed(others)}: no row names these files"

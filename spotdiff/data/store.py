@@ -8,7 +8,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import importlib.resources
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +79,11 @@ def read_config(folder: Path, config: str, image_columns: tuple[str, ...]) -> Da
     except (OSError, ValueError, NotImplementedError, datasets.exceptions.DatasetGenerationError) as error:
         cause = error.__cause__ or error
         raise DataError(f"{folder / config}: the data cannot be read ({cause}). Prepare the data set again") from error
+
+
+def without_columns(rows: Dataset, columns: Iterable[str]) -> Dataset:
+    """The rows without these columns, as far as they have them. No other cell is read for it."""
+    return rows.remove_columns([name for name in columns if name in rows.column_names])
 
 
 _BATCH = 8

@@ -42,13 +42,15 @@ class _Clips:
     def get(self, key: _Key) -> tuple[PILImage.Image, ...]:
         with self._lock:
             own = self._being_decoded.setdefault(key, threading.Lock())
-        with own:
-            if (found := self._found(key)) is None:
-                path, sampling, _ = key
-                found = _decoded(path, sampling)
-                self._keep(key, found)
-        with self._lock:
-            self._being_decoded.pop(key, None)
+        try:
+            with own:
+                if (found := self._found(key)) is None:
+                    path, sampling, _ = key
+                    found = _decoded(path, sampling)
+                    self._keep(key, found)
+        finally:
+            with self._lock:
+                self._being_decoded.pop(key, None)
         return found
 
     def _found(self, key: _Key) -> tuple[PILImage.Image, ...] | None:

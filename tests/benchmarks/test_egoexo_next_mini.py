@@ -211,7 +211,8 @@ def test_drawing_twice_gives_the_same_bytes(drawn: dict[str, list[Row]]) -> None
 
 
 def test_the_written_folder_loads_with_datasets_config_by_config(tmp_path: Path) -> None:
-    datasets = pytest.importorskip("datasets")
+    import datasets
+
     write(tmp_path / "mini")
     assert read(tmp_path / "mini") == read(FOLDER)
     assert (tmp_path / "mini" / "README.md").read_text("utf-8") == card()

@@ -271,7 +271,8 @@ def test_drawing_twice_gives_the_same_pixels() -> None:
 
 @pytest.mark.slow
 def test_the_written_folder_loads_with_datasets(tmp_path: Path) -> None:
-    datasets = pytest.importorskip("datasets")
+    import datasets
+
     folder = tmp_path / "mini"
     write(folder)
     assert read(folder) == ROWS

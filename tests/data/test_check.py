@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scenes import scene_row
 from videos import write_video
 
 from spotdiff.benchmarks.m3verse.schema import features as video_features
@@ -63,8 +64,8 @@ def test_questions_are_counted_beside_the_papers_and_so_are_right_letters(
 def test_every_right_letter_of_a_question_is_counted(videos: Write, capsys: pytest.CaptureFixture[str]) -> None:
     videos(
         [
-            video_row("s1", answer=["A", "C"], options=["x", "y", "z"]),
-            video_row("s2", answer=["C"], options=["x", "y", "z"]),
+            scene_row("s1", answer=["A", "C"], options=["x", "y", "z"]),
+            scene_row("s2", answer=["C"], options=["x", "y", "z"]),
         ]
     )
     _, cells, _ = checked("m3verse", capsys)
@@ -131,24 +132,6 @@ def test_broken_images_are_named_and_missing_ones_counted(
     assert broken.startswith(f"{folder / 'state_invariance'}, row cut, field image_1: the image cannot be decoded")
 
 
-def video_row(scene: str, **changes: Any) -> Row:
-    return {
-        "id": f"{scene}-1",
-        "scene": scene,
-        "state": "inter",
-        "category": "object_change",
-        "subcategory": "old_receptacle",
-        "question": "Where?",
-        "options": ["Here", "There"],
-        "answer": ["A"],
-        "hallucination": False,
-        "capabilities": ["reasoning"],
-        "video_before": f"videos/sim/{scene}/state_0.mp4",
-        "video_after": f"videos/sim/{scene}/state_1.mp4",
-        **changes,
-    }
-
-
 @pytest.fixture
 def videos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     """Writes these rows as Sim, each with two videos; returns the folder of the videos."""
@@ -170,7 +153,7 @@ def videos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 def test_missing_videos_are_counted_with_five_names_and_broken_ones_named(
     videos: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = videos([video_row(f"s{number}") for number in range(5)])
+    folder = videos([scene_row(f"s{number}") for number in range(5)])
     for number in range(3):
         shutil.rmtree(folder / f"s{number}")
     cut = folder / "s4" / "state_0.mp4"
@@ -193,7 +176,7 @@ def test_a_video_is_decoded_once_and_again_when_it_changes(
     decoded: list[Path] = []
     verify = video.verify
     monkeypatch.setattr(video, "verify", lambda path, timeout: (decoded.append(path), verify(path, timeout))[1])
-    folder = videos([video_row("s1"), video_row("s2")])
+    folder = videos([scene_row("s1"), scene_row("s2")])
     checked("m3verse", capsys)
     assert len(decoded) == 4
     os.utime(folder / "s2" / "state_1.mp4", ns=(0, 1))
@@ -214,7 +197,7 @@ def shows_one(monkeypatch: pytest.MonkeyPatch) -> Benchmark:
 def test_a_video_that_plain_tasks_do_not_show_may_be_missing_but_not_broken(
     videos: Write, shows_one: Benchmark, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = videos([video_row("s1"), video_row("s2"), video_row("s3")])
+    folder = videos([scene_row("s1"), scene_row("s2"), scene_row("s3")])
     (folder / "s1" / "state_1.mp4").unlink()
     (folder / "s2" / "state_1.mp4").write_bytes(b"broken")
     (folder / "s3" / "state_0.mp4").write_bytes(b"broken too")
@@ -272,7 +255,7 @@ def test_a_data_set_that_is_unknown_or_not_prepared_is_a_message_with_code_2(
 def test_missing_videos_are_faults_also_where_a_run_may_leave_them_out(
     videos: Write, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = videos([video_row("s1"), video_row("s2")])
+    folder = videos([scene_row("s1"), scene_row("s2")])
     sorted(folder.rglob("*.mp4"))[0].unlink()
     monkeypatch.setenv("SPOTDIFF_ALLOW_MISSING", "1")
     code, _, said = checked("m3verse", capsys)

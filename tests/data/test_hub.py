@@ -2,23 +2,20 @@
 
 import errno
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hub_server import TOKEN, HubServer
+from hub_server import REPO, TOKEN, HubServer, serving_the_mini_of_m4bench
 
 from spotdiff.data import hub
-from spotdiff.data.cards import card
 from spotdiff.data.store import commit, locate
 from spotdiff.errors import DataError
 from spotdiff.settings import Settings
 
 MINI = locate("m4bench_mini", Settings())
-REPO = "ORG/m4bench"
 FILE = "state_invariance/test.parquet"
 
 FETCH = """
@@ -38,10 +35,7 @@ Client = Callable[..., str]
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[HubServer]:
-    folder = tmp_path / "served"
-    shutil.copytree(MINI, folder)
-    (folder / "README.md").write_text(card("m4bench", [path.name for path in MINI.iterdir() if path.is_dir()]))
-    with HubServer({REPO: folder}) as running:
+    with serving_the_mini_of_m4bench(tmp_path / "served") as running:
         yield running
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import datasets
 import pytest
-from hub_server import TOKEN, HubServer
+from hub_server import REPO, TOKEN, HubServer
 
 from spotdiff.cli import main
 from spotdiff.data.publish import publish
@@ -20,7 +20,6 @@ from spotdiff.errors import DataError, SettingError
 from spotdiff.settings import Settings
 
 MakeRow = Callable[..., dict[str, Any]]
-REPO = "ORG/m4bench"
 _MAIN = "import sys; from spotdiff.cli import main; sys.exit(main())"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scenes import scene_row
 from videos import numbers_in, write_video
 
 from spotdiff.benchmarks.m3verse.schema import features
@@ -25,30 +26,13 @@ Row = dict[str, Any]
 SCENES = ("scene_1", "scene_2", "scene_3")
 
 
-def make_row(scene: str, number: int = 1) -> Row:
-    return {
-        "id": f"{scene}-{number}",
-        "scene": scene,
-        "state": "inter",
-        "category": "object_change",
-        "subcategory": "old_receptacle",
-        "question": "Where?",
-        "options": ["Here", "There"],
-        "answer": ["A"],
-        "hallucination": False,
-        "capabilities": ["reasoning"],
-        "video_before": f"videos/sim/{scene}/state_0.mp4",
-        "video_after": f"videos/sim/{scene}/state_1.mp4",
-    }
-
-
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, int], Path]:
     """Two questions on each scene, as the data in force; gives the place of a video, which is 6 frames long."""
     monkeypatch.setenv("SPOTDIFF_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("SPOTDIFF_MEDIA_CACHE", str(tmp_path / "media"))
     monkeypatch.setenv("SPOTDIFF_FRAMES", "4")
-    rows = [make_row(scene, number) for number in (1, 2) for scene in SCENES]
+    rows = [scene_row(scene, number) for number in (1, 2) for scene in SCENES]
     whole = write_video(tmp_path / "whole.mp4", 6)
     files = {row[column]: whole for row in rows for column in ("video_before", "video_after")}
     write_data_set(tmp_path / "data" / "m3verse", {"sim": rows}, features(), files)

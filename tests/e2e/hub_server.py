@@ -10,14 +10,22 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import threading
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from spotdiff.data.cards import card
+from spotdiff.data.store import locate
+from spotdiff.settings import Settings
+
+REPO = "ORG/m4bench"
 
 TOKEN = "hf_" + "SecretOfATest" * 2
 """The one token that may write."""
@@ -346,3 +354,16 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("Content-Length", str(length))
         self.end_headers()
+
+
+@contextmanager
+def serving_the_mini_of_m4bench(folder: Path) -> Iterator[HubServer]:
+    """A server that has the shipped questions of M4Bench as if they were the whole data set, at ORG/m4bench.
+
+    folder: where its copy of them is put.
+    """
+    mini = locate("m4bench_mini", Settings())
+    shutil.copytree(mini, folder)
+    (folder / "README.md").write_text(card("m4bench", [path.name for path in mini.iterdir() if path.is_dir()]))
+    with HubServer({REPO: folder}) as running:
+        yield running

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -12,11 +11,10 @@ from pathlib import Path
 
 import lmms_runs
 import pytest
-from hub_server import HubServer
+from hub_server import REPO, HubServer, serving_the_mini_of_m4bench
 from PIL import Image
 
 from spotdiff.benchmarks.m4bench.schema import IMAGE_COLUMNS
-from spotdiff.data.cards import card
 from spotdiff.data.store import locate, read_config
 from spotdiff.media.images import open_image, pixel_digest
 from spotdiff.settings import Settings
@@ -24,7 +22,6 @@ from spotdiff.settings import Settings
 pytestmark = pytest.mark.e2e
 
 MINI = locate("m4bench_mini", Settings())
-REPO = "ORG/m4bench"
 TASK = "m4bench_state_invariance"
 OFFICIAL = "Anonymous8976/M4Bench"
 MAIN = "import sys; from spotdiff.cli import main; sys.exit(main())"
@@ -41,10 +38,7 @@ print("ROWS", json.dumps([[row["id"], pixel_digest(row["image_1"]), pixel_digest
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[HubServer]:
     """Has the shipped questions of M4Bench as if they were the whole data set."""
-    folder = tmp_path / "served"
-    shutil.copytree(MINI, folder)
-    (folder / "README.md").write_text(card("m4bench", [path.name for path in MINI.iterdir() if path.is_dir()]))
-    with HubServer({REPO: folder}) as running:
+    with serving_the_mini_of_m4bench(tmp_path / "served") as running:
         yield running
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import itertools
-import json
 import os
 import re
 import subprocess
 import sys
-import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from chat import ask, body, encoded
 from PIL import Image
 from pixel_server import PixelServer
 from state_reader import LastFrameReader, OptionsOnlyReader, Part, StateReader
@@ -262,31 +260,6 @@ def test_replies_are_worded_in_many_ways_and_each_is_read_as_the_same_letter() -
     assert replies == [READER.answer_parts(prompt(row)) for row in ROWS]
     assert [read_reply(reply, dict.fromkeys("ABCD")).letters for reply in replies] == [(row["answer"],) for row in ROWS]
     assert len({re.sub(r"\b[A-D]\b", "?", reply) for reply in replies}) >= 8
-
-
-def encoded(image: Image.Image, **options: Any) -> bytes:
-    buffer = io.BytesIO()
-    image.save(buffer, **options)
-    return buffer.getvalue()
-
-
-def body(parts: Sequence[Part], **options: Any) -> bytes:
-    content: list[Mapping[str, Any]] = []
-    for part in parts:
-        if isinstance(part, str):
-            content.append({"type": "text", "text": part})
-        else:
-            data = base64.b64encode(encoded(part, **options)).decode()
-            url = f"data:image/{options['format'].lower()};base64,{data}"
-            content.append({"type": "image_url", "image_url": {"url": url}})
-    return json.dumps({"model": "any", "messages": [{"role": "user", "content": content}]}).encode()
-
-
-def ask(url: str, data: bytes) -> str:
-    request = urllib.request.Request(f"{url}/chat/completions", data, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=60) as response:
-        reply: str = json.load(response)["choices"][0]["message"]["content"]
-    return reply
 
 
 @pytest.mark.parametrize("options", [{"format": "PNG"}, {"format": "JPEG", "quality": 75}], ids=["png", "jpeg"])

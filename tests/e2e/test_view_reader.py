@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import io
-import json
 import os
 import re
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import av
+import chat
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -334,25 +332,8 @@ def test_a_chain_of_thought_is_long_weighs_all_options_and_ends_with_the_answer(
         assert all(re.search(rf"^{letter}\. ", reply, re.MULTILINE) for letter in "ABCD"[: len(row["options"])])
 
 
-def body(parts: Sequence[Part]) -> bytes:
-    content: list[dict[str, Any]] = []
-    for part in parts:
-        if isinstance(part, str):
-            content.append({"type": "text", "text": part})
-        else:
-            buffer = io.BytesIO()
-            part.save(buffer, "JPEG", quality=75)
-            url = f"data:image/jpeg;base64,{base64.b64encode(buffer.getvalue()).decode()}"
-            content.append({"type": "image_url", "image_url": {"url": url}})
-    return json.dumps({"model": "any", "messages": [{"role": "user", "content": content}]}).encode()
-
-
 def ask(url: str, parts: Sequence[Part]) -> str:
-    headers = {"Content-Type": "application/json"}
-    request = urllib.request.Request(f"{url}/chat/completions", body(parts), headers)
-    with urllib.request.urlopen(request, timeout=60) as response:
-        reply: str = json.load(response)["choices"][0]["message"]["content"]
-    return reply
+    return chat.ask(url, chat.body(parts, format="JPEG", quality=75))
 
 
 def test_the_server_gives_the_reader_labels_frames_and_panels_in_their_order() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from spotdiff.benchmarks.egoexo_next.comparison import comparison
@@ -10,6 +11,7 @@ from spotdiff.benchmarks.egoexo_next.controls import donors
 from spotdiff.benchmarks.egoexo_next.protocol import needed_images, pixel_warnings, problems, question
 from spotdiff.benchmarks.egoexo_next.schema import EGO, EGO2EXO, EXO, IMAGE_COLUMNS, MATCH, ORACLE_COLUMNS
 from spotdiff.benchmarks.egoexo_next.tables import table
+from spotdiff.names import joined
 from spotdiff.settings import Settings
 from spotdiff.tasks import Benchmark, Setting, Table, Task
 
@@ -27,7 +29,7 @@ _SETTINGS = (
 )
 
 _MATCHED = tuple(
-    Setting(setting.name, setting.title, config, MATCHED_GROUPS, setting.options)
+    replace(setting, config=config, questions=MATCHED_GROUPS, weight=1.0)
     for setting, config in zip(
         (setting for setting in _SETTINGS if setting.name != "match_exo2ego"),
         ("matched_ego", "matched_match", "matched_exo", "matched_ego2exo"),
@@ -38,15 +40,14 @@ _MATCHED = tuple(
 
 def _asked_by(*subtasks: str, **options: Any) -> tuple[Setting, ...]:
     return tuple(
-        Setting(s.name, s.title, s.config, s.questions, {**s.options, **options}, weight=s.weight)
-        for s in _SETTINGS
-        if s.options["subtask"] in subtasks
+        replace(setting, options={**setting.options, **options})
+        for setting in _SETTINGS
+        if setting.options["subtask"] in subtasks
     )
 
 
 def _helped_by(*oracles: str) -> tuple[Setting, ...]:
-    last = _MATCHED[-1]
-    return (Setting(last.name, last.title, last.config, last.questions, {**last.options, "oracles": oracles}),)
+    return (replace(_MATCHED[-1], options={**_MATCHED[-1].options, "oracles": oracles}),)
 
 
 _FAMILIES: Mapping[str, tuple[Setting, ...]] = {
@@ -63,14 +64,10 @@ _FAMILIES: Mapping[str, tuple[Setting, ...]] = {
 """Name -> its settings. A family of one setting is one task; of several, a group of as many tasks."""
 
 
-def _name(data: str, *words: str) -> str:
-    return "_".join(filter(None, (data, *words)))
-
-
 def _tasks(data: str, family: str) -> tuple[Task, ...]:
     settings = _FAMILIES[family]
     mini = data.endswith("_mini")
-    names = [_name(data, setting.name if len(settings) > 1 else "", family) for setting in settings]
+    names = [joined(data, setting.name if len(settings) > 1 else "", family) for setting in settings]
     return tuple(
         Task(name, "egoexo_next", data, (setting,), expected=None if mini else setting.questions)
         for name, setting in zip(names, settings, strict=True)
@@ -99,12 +96,12 @@ BENCHMARK = Benchmark(
     tasks=tuple(task for tasks in _TASKS.values() for task in tasks),
     groups={
         **{
-            _name(data, family): tuple(task.name for task in tasks)
+            joined(data, family): tuple(task.name for task in tasks)
             for (data, family), tasks in _TASKS.items()
             if len(tasks) > 1
         },
         **{
-            _name(data, MATCH): tuple(t.name for t in _TASKS[data, ""] if t.settings[0].options["subtask"] == MATCH)
+            joined(data, MATCH): tuple(t.name for t in _TASKS[data, ""] if t.settings[0].options["subtask"] == MATCH)
             for data in _DATA
         },
     },

@@ -83,7 +83,7 @@ def _line(name: str, rows: Sequence[Scored], full: Sequence[Scored] | None, subt
     own = (name, percent(mean.mean), half_width(mean))
     difference = _difference(rows, full, subtasks) if full is not None else None
     if difference is None or difference.mean is None:
-        # Only then, as a dash alone does not say why.
+        # A dash alone would not say why.
         other = "-" if full is None else "other questions"
         return (*own, other, "-", str(len(rows)))
     return (*own, f"{100 * difference.mean:+.1f}", half_width(difference), str(len(rows)))

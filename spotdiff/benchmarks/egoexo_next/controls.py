@@ -6,19 +6,19 @@ whatever the order of the rows or the number of workers.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from spotdiff.draws import drawn, drawn_below
 from spotdiff.errors import DataError
 
 
 def shuffled_order(count: int, seed: int, key: str) -> tuple[int, ...]:
     """An order of `count` (two or more) frames, never the given one; each other order is equally likely."""
     orders = list(itertools.permutations(range(count)))[1:]
-    return orders[int.from_bytes(_hash(seed, key)[:8], "big") % len(orders)]
+    return orders[drawn_below(len(orders), seed, key)]
 
 
 def donors(rows: Iterable[Mapping[str, Any]], seed: int) -> dict[str, str]:
@@ -30,7 +30,7 @@ def donors(rows: Iterable[Mapping[str, Any]], seed: int) -> dict[str, str]:
     rows: one subtask (and direction), with `id`, `clip`, `scene` and `source`.
     Raises DataError when a scene has one row alone.
     """
-    rows = sorted(rows, key=lambda row: (_hash(seed, row["clip"]), _hash(seed, row["id"])))
+    rows = sorted(rows, key=lambda row: (drawn(seed, row["clip"]), drawn(seed, row["id"])))
     by_split: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
         by_split.setdefault((row["scene"], row["source"]), []).append(row)
@@ -57,10 +57,5 @@ def _from_other_sources(row: Mapping[str, Any], of_scene: list[Mapping[str, Any]
             f"question {row['id']}: it is the only one of its subtask that is {row['scene']}, so that no other "
             "observation can take the place of its own. Prepare the whole data set"
         )
-    other_clips = [other for other in others if other["clip"] != row["clip"]]
-    place = int.from_bytes(_hash(seed, row["id"])[:8], "big")
-    return {row["id"]: (other_clips or others)[place % len(other_clips or others)]["id"]}
-
-
-def _hash(seed: int, key: str) -> bytes:
-    return hashlib.sha256(f"{seed}/{key}".encode()).digest()
+    fitting = [other for other in others if other["clip"] != row["clip"]] or others
+    return {row["id"]: fitting[drawn_below(len(fitting), seed, row["id"])]["id"]}

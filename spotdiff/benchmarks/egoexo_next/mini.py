@@ -19,7 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spotdiff.benchmarks.egoexo_next.mini_clips import STEP, Dice, Filmed, films
+from spotdiff.benchmarks import mini_sets
+from spotdiff.benchmarks.drawing import Dice
+from spotdiff.benchmarks.egoexo_next.mini_clips import STEP, Filmed, films
 from spotdiff.benchmarks.egoexo_next.schema import (
     EGO,
     EGO2EXO,
@@ -274,25 +276,11 @@ CONFIGS = (
 
 
 def card() -> str:
-    """The data card: a YAML header that tells `datasets` where each config lies, and a few words for people."""
-    entries = "\n".join(
-        f"- config_name: {name}\n  data_files:\n  - split: test\n    path: {name}/test.parquet" for name in CONFIGS
-    )
-    return f"""---
-license: cc0-1.0
-pretty_name: EgoExo-Next mini
-language:
-- en
-task_categories:
-- visual-question-answering
-size_categories:
-- n<1K
-configs:
-{entries}
----
+    """The data card, see `mini_sets.card`."""
+    return mini_sets.card("EgoExo-Next mini", mini_sets.IMAGES, CONFIGS, _WORDS)
 
-# EgoExo-Next mini
 
+_WORDS = """\
 A few drawn questions of each kind that EgoExo-Next asks, to try a set-up and to test it. They are not part of
 EgoExo-Next, and a score on them says nothing about a model. They name its sources, so that tables and controls work as
 with the whole data set, and hold no picture of any of them. A seeded script drew the pictures; they are in the public
@@ -302,17 +290,7 @@ domain (CC0).
 
 def write(folder: Path) -> None:
     """Write card and parquet files into the folder, which is made if need be; files of the same names are replaced."""
-    from datasets import Dataset
-    from pyarrow import parquet
-
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "README.md").write_text(card(), encoding="utf-8")
-    for name, rows in configs().items():
-        path = folder / name / "test.parquet"
-        path.parent.mkdir(exist_ok=True)
-        table = Dataset.from_list(rows, features=features()).with_format("arrow")[:]
-        # Statistics and dictionaries would repeat whole images.
-        parquet.write_table(table, path, row_group_size=_ROW_GROUP, write_statistics=False, use_dictionary=False)
+    mini_sets.write_images(folder, card(), configs(), features(), _ROW_GROUP)
 
 
 if __name__ == "__main__":

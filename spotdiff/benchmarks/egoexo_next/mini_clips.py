@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar
 
-from spotdiff.benchmarks.egoexo_next.mini_things import CARRIED, COLOURS, INDOOR, OUTDOOR, Colour, Look
+from spotdiff.benchmarks.drawing import Colour, Dice
+from spotdiff.benchmarks.egoexo_next.mini_things import CARRIED, COLOURS, INDOOR, OUTDOOR, Look
 from spotdiff.benchmarks.egoexo_next.mini_views import EXO, Action, Clip, Landmark, Place, Standpoint, Surroundings
-
-T = TypeVar("T")
 
 STEP = 0.28
 """Metres between two neighbouring moments of a clip."""
@@ -42,24 +39,6 @@ _OUTSIDE: tuple[tuple[Colour, Colour, Colour, Colour], ...] = (
 """Ground, path, shadow, and wall or sky: all of them paler than any thing."""
 
 _SHIRTS: tuple[Colour, ...] = ((40, 52, 92), (92, 40, 48), (36, 72, 56), (76, 48, 88), (72, 72, 80))
-
-
-class Dice:
-    """Choices that depend on a seed alone, the same in every version of Python."""
-
-    def __init__(self, seed: str) -> None:
-        self._random = random.Random(seed)
-
-    def between(self, low: float, high: float) -> float:
-        return low + (high - low) * self._random.random()
-
-    def pick(self, values: Sequence[T]) -> T:
-        return values[int(self._random.random() * len(values))]
-
-    def mixed(self, values: Sequence[T]) -> list[T]:
-        return [
-            value for _, value in sorted(((self._random.random(), value) for value in values), key=lambda pair: pair[0])
-        ]
 
 
 @dataclass(frozen=True)

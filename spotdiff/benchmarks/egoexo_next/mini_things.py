@@ -7,13 +7,12 @@ person and a few lines of code find the same thing again from another side.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
-Point = tuple[float, float]
-Shape = tuple[Point, ...]
-Colour = tuple[int, int, int]
+from spotdiff.benchmarks import drawing
+from spotdiff.benchmarks.drawing import Colour, Shape, rectangle
 
 COLOURS: Mapping[str, Colour] = {
     "red": (214, 48, 48),
@@ -58,17 +57,7 @@ class Look:
     parts: tuple[Part, ...]
 
 
-def rectangle(x1: float, y1: float, x2: float, y2: float) -> Shape:
-    return (x1, y1), (x2, y1), (x2, y2), (x1, y2)
-
-
-def oval(x1: float, y1: float, x2: float, y2: float) -> Shape:
-    """The ellipse that fills the rectangle."""
-    turns = [math.tau * step / 24 for step in range(24)]
-    return tuple(
-        ((x1 + x2) / 2 + math.cos(turn) * (x2 - x1) / 2, (y1 + y2) / 2 + math.sin(turn) * (y2 - y1) / 2)
-        for turn in turns
-    )
+oval = partial(drawing.oval, corners=24)
 
 
 def _block(half: float, bottom: float, top: float, tone: int = PLAIN) -> Part:

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from spotdiff.benchmarks.egoexo_next.mini_things import Colour, Look, Point, Shape, oval, rectangle, shade
+from spotdiff.benchmarks.drawing import Colour, Point, Shape, rectangle
+from spotdiff.benchmarks.egoexo_next.mini_things import Look, oval, shade
 
 if TYPE_CHECKING:
     from PIL import Image as PILImage

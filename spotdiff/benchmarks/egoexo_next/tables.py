@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 
 from spotdiff.benchmarks.egoexo_next.schema import (
     DIRECTIONS,
@@ -32,8 +33,10 @@ from spotdiff.scoring import (
     Scored,
     by_group,
     letter_distribution,
+    metrics_of,
     overall,
     unweighted_mean,
+    with_metric,
 )
 from spotdiff.tasks import Table
 
@@ -81,9 +84,8 @@ def _mean_of_directions(rows: Sequence[Scored], measure: Measure) -> Mean:
 def table(rows: Sequence[Scored], title: str, expected: Mapping[str, int]) -> Table:
     """Table 1, with tables by direction, number of future candidates, source, option slot and kind of option."""
     body = []
-    for metric in dict.fromkeys((SCORE, *(extra for row in rows for extra in row.extra))):
-        scored = [row for row in rows if metric == SCORE or metric in row.extra]
-        parts = cells(scored, lambda part, metric=metric: overall(part, metric))  # type: ignore[misc]
+    for metric in metrics_of(rows):
+        parts = cells(with_metric(rows, metric), partial(overall, metric=metric))
         body.append(("acc" if metric == SCORE else metric, *_line(parts, lambda part: percent(part.mean))))
         if metric == SCORE:
             body.append(("95 % interval, +-", *_line(parts, half_width)))

@@ -8,6 +8,7 @@ from typing import Any
 from spotdiff.benchmarks.m3verse.protocol import VARIANTS, problems, question
 from spotdiff.benchmarks.m3verse.schema import NO_CORRECT_OPTION, VIDEO_COLUMNS
 from spotdiff.benchmarks.m3verse.tables import table
+from spotdiff.names import joined
 from spotdiff.question import Question
 from spotdiff.tasks import Benchmark, Setting, Task
 
@@ -23,7 +24,7 @@ _SAMPLINGS: Mapping[str, Mapping[str, Any]] = {
 
 def _task(part: str, suffix: str, variant: str = "direct", own: Mapping[str, Any] | None = None) -> Task:
     title, questions = _PARTS[part]
-    name = "_".join(filter(None, ("m3verse", part, suffix)))
+    name = joined("m3verse", part, suffix)
     data = "m3verse_mini" if part == "mini" else "m3verse"
     setting = Setting(part, title, part, questions, {"variant": variant})
     return Task(name, "m3verse", data, (setting,), own or {}, None if part == "mini" else questions)
@@ -38,7 +39,7 @@ _TASKS = (
 
 
 def _group(suffix: str) -> tuple[str, ...]:
-    return tuple("_".join(filter(None, ("m3verse", part, suffix))) for part in ("sim", "real"))
+    return tuple(joined("m3verse", part, suffix) for part in ("sim", "real"))
 
 
 def _no_correct_option(asked: Question) -> Sequence[str]:
@@ -53,7 +54,7 @@ BENCHMARK = Benchmark(
     version=1,
     max_new_tokens=64,
     tasks=_TASKS,
-    groups={"_".join(filter(None, ("m3verse", suffix))): _group(suffix) for suffix in (*_SUFFIXES, *_SAMPLINGS)},
+    groups={joined("m3verse", suffix): _group(suffix) for suffix in (*_SUFFIXES, *_SAMPLINGS)},
     question=question,
     problems=problems,
     table=table,

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from spotdiff.benchmarks import mini_sets
 from spotdiff.benchmarks.m3verse.mini_scenes import SCENES
 from spotdiff.benchmarks.m3verse.mini_videos import write_mp4
 from spotdiff.benchmarks.m3verse.schema import CAPABILITIES, INTER, INTRA, NO_CORRECT_OPTION, features
@@ -327,26 +328,11 @@ def rows() -> list[Row]:
 
 
 def card() -> str:
-    """The data card: a YAML header that tells `datasets` where the questions lie, and a few words for people."""
-    return f"""---
-license: cc0-1.0
-pretty_name: M3-Verse mini
-language:
-- en
-task_categories:
-- visual-question-answering
-- video-text-to-text
-size_categories:
-- n<1K
-configs:
-- config_name: {CONFIG}
-  data_files:
-  - split: test
-    path: {CONFIG}/test.parquet
----
+    """The data card, see `mini_sets.card`."""
+    return mini_sets.card("M3-Verse mini", mini_sets.VIDEOS, [CONFIG], _WORDS)
 
-# M3-Verse mini
 
+_WORDS = """\
 A few questions of the kinds that M3-Verse asks, about drawn videos of a few scenes, to try a set-up and to test it.
 They are not part of M3-Verse, and a score on them says nothing about a model. A seeded script drew the videos; they are
 in the public domain (CC0).
@@ -355,13 +341,7 @@ in the public domain (CC0).
 
 def write(folder: Path) -> None:
     """Write card, questions and videos into the folder, which is made if need be. Old files are replaced."""
-    from datasets import Dataset
-    from pyarrow import parquet
-
-    (folder / CONFIG).mkdir(parents=True, exist_ok=True)
-    (folder / "README.md").write_text(card(), encoding="utf-8")
-    table = Dataset.from_list([asdict(row) for row in rows()], features=features()).with_format("arrow")[:]
-    parquet.write_table(table, folder / CONFIG / "test.parquet")
+    mini_sets.write_tables(folder, card(), {CONFIG: [asdict(row) for row in rows()]}, features())
     for scene, states in SCENES.items():
         for number, state in enumerate(states):
             path = folder / video(scene, number)

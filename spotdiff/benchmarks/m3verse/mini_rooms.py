@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from spotdiff.benchmarks.m3verse.mini_things import COLOURS, DARK, FURNITURE_COLOURS, LOOKS, TOPS, Colour
+from spotdiff.benchmarks.drawing import Colour
+from spotdiff.benchmarks.m3verse.mini_things import COLOURS, DARK, FURNITURE_COLOURS, LOOKS, TOPS
 
 if TYPE_CHECKING:
     from PIL import Image as PILImage

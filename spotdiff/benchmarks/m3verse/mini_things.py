@@ -10,9 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-Point = tuple[float, float]
-Shape = tuple[Point, ...]
-Colour = tuple[int, int, int]
+from spotdiff.benchmarks.drawing import Colour, Point, Shape, oval, rectangle
 
 COLOURS: Mapping[str, Colour] = {
     "red": (208, 40, 40),
@@ -50,18 +48,6 @@ class Look:
     parts: tuple[Part, ...]
 
 
-def _rectangle(x1: float, y1: float, x2: float, y2: float) -> Shape:
-    return (x1, y1), (x2, y1), (x2, y2), (x1, y2)
-
-
-def _oval(x1: float, y1: float, x2: float, y2: float) -> Shape:
-    turns = [math.tau * step / 48 for step in range(48)]
-    return tuple(
-        ((x1 + x2) / 2 + math.cos(turn) * (x2 - x1) / 2, (y1 + y2) / 2 + math.sin(turn) * (y2 - y1) / 2)
-        for turn in turns
-    )
-
-
 def _star() -> Shape:
     points = [
         (
@@ -80,21 +66,21 @@ def _one(width: int, height: int, *shape: Point) -> Look:
     return Look(width, height, (Part(shape),))
 
 
-_EVERYWHERE = _rectangle(0, 0, 1, 1)
-_LAMP_POLE = (Part(_rectangle(0.45, 0.3, 0.55, 0.96), DARK), Part(_rectangle(0.15, 0.95, 0.85, 1), DARK))
+_EVERYWHERE = rectangle(0, 0, 1, 1)
+_LAMP_POLE = (Part(rectangle(0.45, 0.3, 0.55, 0.96), DARK), Part(rectangle(0.15, 0.95, 0.85, 1), DARK))
 _LAMP_SHADE = ((0.26, 0), (0.74, 0), (1, 0.32), (0, 0.32))
-_CORD = Part(_rectangle(0.47, 0, 0.53, 0.5), DARK)
+_CORD = Part(rectangle(0.47, 0, 0.53, 0.5), DARK)
 _DOME = tuple(
     (0.5 - 0.5 * math.cos(math.pi * step / 24), 1 - 0.66 * math.sin(math.pi * step / 24)) for step in range(25)
 )
 _TUB = ((0, 0), (1, 0), (0.98, 0.4), (0.9, 0.75), (0.76, 1), (0.24, 1), (0.1, 0.75), (0.02, 0.4))
 
 LOOKS: Mapping[tuple[str, str], Look] = {
-    ("ball", ""): _one(34, 34, *_oval(0, 0, 1, 1)),
+    ("ball", ""): _one(34, 34, *oval(0, 0, 1, 1)),
     ("cup", ""): Look(
         36,
         30,
-        (Part(_oval(0.55, 0.15, 1, 0.75), DARK), Part(((0, 0), (0.8, 0), (0.64, 1), (0.16, 1)))),
+        (Part(oval(0.55, 0.15, 1, 0.75), DARK), Part(((0, 0), (0.8, 0), (0.64, 1), (0.16, 1)))),
     ),
     ("vase", ""): _one(
         28, 44, (0.22, 0), (0.78, 0), (0.64, 0.2), (0.66, 0.36), (1, 0.62), (0.84, 1), (0.16, 1), (0, 0.62),
@@ -105,7 +91,7 @@ LOOKS: Mapping[tuple[str, str], Look] = {
     ("hat", ""): _one(
         46, 30, (0.28, 0), (0.72, 0), (0.76, 0.66), (1, 0.7), (1, 1), (0, 1), (0, 0.7), (0.24, 0.66),
     ),
-    ("box", "closed"): Look(42, 34, (Part(_EVERYWHERE), Part(_rectangle(0.36, 0.36, 0.64, 0.44), DARK))),
+    ("box", "closed"): Look(42, 34, (Part(_EVERYWHERE), Part(rectangle(0.36, 0.36, 0.64, 0.44), DARK))),
     ("box", "open"): _one(
         60, 44, (0, 0), (0.2, 0.24), (0.5, 0.24), (0.8, 0.24), (1, 0), (0.9, 0.46), (0.84, 0.5), (0.84, 1), (0.16, 1),
         (0.16, 0.5), (0.1, 0.46),
@@ -116,14 +102,14 @@ LOOKS: Mapping[tuple[str, str], Look] = {
     ("floor lamp", "off"): Look(48, 104, (*_LAMP_POLE, Part(_LAMP_SHADE, OFF))),
     ("ceiling lamp", "on"): Look(62, 44, (_CORD, Part(_DOME, LIGHT))),
     ("ceiling lamp", "off"): Look(62, 44, (_CORD, Part(_DOME, OFF))),
-    ("TV", "on"): Look(84, 54, (Part(_EVERYWHERE, DARK), Part(_rectangle(0.06, 0.1, 0.94, 0.9), SCREEN))),
-    ("TV", "off"): Look(84, 54, (Part(_EVERYWHERE, DARK), Part(_rectangle(0.06, 0.1, 0.94, 0.9), OFF))),
-    ("fridge", "closed"): Look(58, 112, (Part(_EVERYWHERE), Part(_rectangle(0.78, 0.3, 0.86, 0.55), DARK))),
+    ("TV", "on"): Look(84, 54, (Part(_EVERYWHERE, DARK), Part(rectangle(0.06, 0.1, 0.94, 0.9), SCREEN))),
+    ("TV", "off"): Look(84, 54, (Part(_EVERYWHERE, DARK), Part(rectangle(0.06, 0.1, 0.94, 0.9), OFF))),
+    ("fridge", "closed"): Look(58, 112, (Part(_EVERYWHERE), Part(rectangle(0.78, 0.3, 0.86, 0.55), DARK))),
     ("fridge", "open"): Look(
         96, 118,
         (
-            Part(_rectangle(0, 0, 0.62, 0.95), DARK),
-            Part(_rectangle(0.07, 0.42, 0.55, 0.46), STEEL),
+            Part(rectangle(0, 0, 0.62, 0.95), DARK),
+            Part(rectangle(0.07, 0.42, 0.55, 0.46), STEEL),
             Part(((0.62, 0), (1, 0.09), (1, 1), (0.62, 0.95))),
         ),
     ),
@@ -131,13 +117,13 @@ LOOKS: Mapping[tuple[str, str], Look] = {
         108, 56,
         (
             Part(((0, 0), (1, 0), (1, 0.26), (0.86, 0.26), (0.86, 1), (0.14, 1), (0.14, 0.26), (0, 0.26))),
-            Part(_rectangle(0.34, 0.48, 0.66, 0.86), DARK),
+            Part(rectangle(0.34, 0.48, 0.66, 0.86), DARK),
         ),
     ),
     ("sofa", ""): Look(
         126, 72,
         (
-            Part(_rectangle(0.1, 0, 0.9, 0.6)),
+            Part(rectangle(0.1, 0, 0.9, 0.6)),
             Part(((0, 0.28), (0.15, 0.28), (0.15, 0.58), (0.85, 0.58), (0.85, 0.28), (1, 0.28), (1, 1), (0, 1))),
         ),
     ),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spotdiff.benchmarks.m3verse.schema import CAPABILITIES, INTER, INTRA, VIDEO_COLUMNS
+from spotdiff.benchmarks.rows import Fault, empty_texts, paths_outside, row_problems
 from spotdiff.errors import Problem
 from spotdiff.media.sampling import Sampling
 from spotdiff.names import normalised
@@ -105,19 +106,16 @@ def sampling(settings: Settings, model: str | None) -> Sampling:
 def problems(row: Mapping[str, Any], file: str) -> list[Problem]:
     """All faults of one row, videos aside."""
     place = f"{row.get('id') or '?'} (scene {row.get('scene') or '?'})"
-    missing = [name for name, kind in _COLUMNS.items() if not isinstance(row.get(name), kind)]
-    if missing:
-        return [Problem(file, place, name, "is missing", "Prepare the data again") for name in missing]
-    return [
-        Problem(file, place, name, message, remedy)
-        for name, message, remedy in (
-            *((name, "is empty", "Give it a value") for name in ("id", "scene", "question") if not row[name].strip()),
-            *_option_problems(row["options"]),
-            *_answer_problems(row["answer"], len(row["options"])),
-            *_kind_problems(row),
-            *_path_problems(row),
-        )
-    ]
+    return row_problems(row, file, place, _COLUMNS, _faults)
+
+
+def _faults(row: Mapping[str, Any]) -> Iterator[Fault]:
+    yield from empty_texts(row, "id", "scene", "question")
+    yield from _option_problems(row["options"])
+    yield from _answer_problems(row["answer"], len(row["options"]))
+    yield from _kind_problems(row)
+    for column in VIDEO_COLUMNS:
+        yield from paths_outside(column, [row[column]])
 
 
 _COLUMNS: Mapping[str, type] = {
@@ -126,10 +124,8 @@ _COLUMNS: Mapping[str, type] = {
     "hallucination": bool,
 }
 
-_Fault = tuple[str, str, str]
 
-
-def _option_problems(options: Sequence[str]) -> list[_Fault]:
+def _option_problems(options: Sequence[str]) -> list[Fault]:
     if not 2 <= len(options) <= len(LETTERS):
         return [("options", f"{len(options)} options", "A question needs 2 to 26")]
     if any(not isinstance(option, str) or not option.strip() for option in options):
@@ -137,7 +133,7 @@ def _option_problems(options: Sequence[str]) -> list[_Fault]:
     return []
 
 
-def _answer_problems(answer: Sequence[str], options: int) -> list[_Fault]:
+def _answer_problems(answer: Sequence[str], options: int) -> list[Fault]:
     if not answer:
         return [("answer", "there is no right option", "Give one letter or more")]
     beyond = [letter for letter in answer if letter not in list(LETTERS[:options])]
@@ -146,7 +142,7 @@ def _answer_problems(answer: Sequence[str], options: int) -> list[_Fault]:
     return [("answer", "a letter appears twice", "Give each letter once")] if len(set(answer)) < len(answer) else []
 
 
-def _kind_problems(row: Mapping[str, Any]) -> list[_Fault]:
+def _kind_problems(row: Mapping[str, Any]) -> list[Fault]:
     found = []
     if row["state"] not in (INTRA, INTER):
         found.append(("state", f"{row['state']!r} is unknown", f"Use {INTRA} or {INTER}"))
@@ -157,13 +153,3 @@ def _kind_problems(row: Mapping[str, Any]) -> list[_Fault]:
         message = f"{', '.join(map(repr, unknown))} is unknown"
         found.append(("capabilities", message, f"Use one or more of: {', '.join(CAPABILITIES)}"))
     return found
-
-
-def _path_problems(row: Mapping[str, Any]) -> list[_Fault]:
-    """A video must lie in the data set's own folder."""
-    paths = {column: PurePosixPath(row[column]) for column in VIDEO_COLUMNS}
-    return [
-        (column, f"{path} leads out of the data set", "Name files relative to the data set's folder")
-        for column, path in paths.items()
-        if path.is_absolute() or ".." in path.parts or not path.name
-    ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from spotdiff.benchmarks.m3verse.schema import CAPABILITIES, INTER, INTRA
 from spotdiff.reporting import half_width, notes, percent
-from spotdiff.scoring import SCORE, Scored, by_group, overall
+from spotdiff.scoring import SCORE, Scored, by_group, metrics_of, overall, with_metric
 from spotdiff.tasks import Table
 
 _SHORT = dict(zip(CAPABILITIES, ("S.U.", "T.U.", "A.R.", "Rs"), strict=True))
@@ -62,11 +62,9 @@ def table(rows: Sequence[Scored], title: str, expected: Mapping[str, int]) -> Ta
 def _lines(name: str, rows: Sequence[Scored]) -> list[tuple[str, ...]]:
     found = {column: [row for row in rows if belongs(row)] for column, belongs in COLUMNS}
     lines = []
-    for metric in dict.fromkeys((SCORE, *(extra for row in rows for extra in row.extra))):
+    for metric in metrics_of(rows):
         label = "acc" if metric == SCORE else metric
-        estimates = [
-            overall([row for row in part if metric == SCORE or metric in row.extra], metric) for part in found.values()
-        ]
+        estimates = [overall(with_metric(part, metric), metric) for part in found.values()]
         lines.append((f"{name} {label}", *(percent(estimate.mean) for estimate in estimates)))
         if metric == SCORE:
             lines.append((f"{name} 95 % interval, +-", *(half_width(estimate) for estimate in estimates)))

@@ -9,6 +9,7 @@ from spotdiff.benchmarks.m4bench.policies import POLICIES
 from spotdiff.benchmarks.m4bench.protocol import metrics, pixel_problems, problems, question
 from spotdiff.benchmarks.m4bench.schema import IMAGE_COLUMNS
 from spotdiff.benchmarks.m4bench.tables import SETTINGS, table
+from spotdiff.names import joined
 from spotdiff.tasks import Benchmark, Setting, Task
 
 _PROMPTED = tuple(setting for setting in SETTINGS if setting.options.get("visual_prompt"))
@@ -27,7 +28,7 @@ def _task(family: str, setting: Setting) -> Task:
     data, _, own = _FAMILIES[family]
     words = ["m4bench", "mini", setting.name] if family == "mini" else ["m4bench", setting.name, family]
     expected = None if family == "mini" else setting.questions
-    return Task("_".join(filter(None, words)), "m4bench", data, (setting,), own, expected)
+    return Task(joined(*words), "m4bench", data, (setting,), own, expected)
 
 
 _BY_FAMILY = {
@@ -40,10 +41,7 @@ BENCHMARK = Benchmark(
     version=1,
     max_new_tokens=1024,
     tasks=tuple(task for tasks in _BY_FAMILY.values() for task in tasks),
-    groups={
-        "_".join(filter(None, ["m4bench", family])): tuple(task.name for task in tasks)
-        for family, tasks in _BY_FAMILY.items()
-    },
+    groups={joined("m4bench", family): tuple(task.name for task in tasks) for family, tasks in _BY_FAMILY.items()},
     image_columns=IMAGE_COLUMNS,
     question=question,
     problems=problems,

@@ -9,13 +9,14 @@ The same rows and pixels come out each time. Questions are worded as in the rele
 from __future__ import annotations
 
 import io
-import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
+from spotdiff.benchmarks import mini_sets
+from spotdiff.benchmarks.drawing import Dice
 from spotdiff.benchmarks.m4bench import mini_things as things
 from spotdiff.benchmarks.m4bench.mini_pictures import GROUNDS, PALETTES, Part, Picture, Place, Thing, spots, stripes
 from spotdiff.benchmarks.m4bench.schema import features
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).with_name("mini")
 
-T = TypeVar("T")
 
 _ROW_GROUP = 4
 _NO_DIFFERENCE = "No difference."
@@ -58,22 +58,8 @@ class Row:
     image_2: dict[str, bytes | None]
 
 
-class _Dice:
-    """Choices that depend on a seed alone, the same in every version of Python."""
-
-    def __init__(self, seed: str) -> None:
-        self._random = random.Random(seed)
-
-    def between(self, low: float, high: float) -> float:
-        return low + (high - low) * self._random.random()
-
-    def pick(self, values: Sequence[T]) -> T:
-        return values[int(self._random.random() * len(values))]
-
-    def mixed(self, values: Sequence[T]) -> list[T]:
-        return [
-            value for _, value in sorted(((self._random.random(), value) for value in values), key=lambda pair: pair[0])
-        ]
+class _Dice(Dice):
+    """With choices of what a picture is like."""
 
     def size(self, sides: Sequence[int] = _SIDES) -> tuple[int, int]:
         return self.pick(sides), self.pick(sides)
@@ -472,25 +458,11 @@ CONFIGS: Mapping[str, Callable[[], list[Row]]] = {
 
 
 def card() -> str:
-    """The data card: a YAML header that tells `datasets` where each config lies, and a few words for people."""
-    entries = "\n".join(
-        f"- config_name: {name}\n  data_files:\n  - split: test\n    path: {name}/test.parquet" for name in CONFIGS
-    )
-    return f"""---
-license: cc0-1.0
-pretty_name: M4Bench mini
-language:
-- en
-task_categories:
-- visual-question-answering
-size_categories:
-- n<1K
-configs:
-{entries}
----
+    """The data card, see `mini_sets.card`."""
+    return mini_sets.card("M4Bench mini", mini_sets.IMAGES, CONFIGS, _WORDS)
 
-# M4Bench mini
 
+_WORDS = """\
 A few drawn questions of each kind that M4Bench asks, to try a set-up and to test it. They are not part of M4Bench, and
 a score on them says nothing about a model. A seeded script drew the pictures; they are in the public domain (CC0).
 """
@@ -498,17 +470,8 @@ a score on them says nothing about a model. A seeded script drew the pictures; t
 
 def write(folder: Path) -> None:
     """Write card and parquet files into the folder, which is made if need be; files of the same names are replaced."""
-    from datasets import Dataset
-    from pyarrow import parquet
-
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "README.md").write_text(card(), encoding="utf-8")
-    for name, rows in CONFIGS.items():
-        path = folder / name / "test.parquet"
-        path.parent.mkdir(exist_ok=True)
-        table = Dataset.from_list([asdict(row) for row in rows()], features=features()).with_format("arrow")[:]
-        # Statistics and dictionaries would repeat whole images.
-        parquet.write_table(table, path, row_group_size=_ROW_GROUP, write_statistics=False, use_dictionary=False)
+    rows = {name: [asdict(row) for row in drawn()] for name, drawn in CONFIGS.items()}
+    mini_sets.write_images(folder, card(), rows, features(), _ROW_GROUP)
 
 
 if __name__ == "__main__":

@@ -11,14 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from spotdiff.benchmarks.drawing import Colour, Point, Shape, oval, rectangle
 from spotdiff.question import Box
 
 if TYPE_CHECKING:
     from PIL import Image as PILImage
-
-Point = tuple[float, float]
-Shape = tuple[Point, ...]
-Colour = tuple[int, int, int]
 
 BLUE, SKY, TEAL, GREEN, LIME = (32, 96, 224), (96, 160, 224), (0, 160, 160), (32, 160, 32), (160, 224, 32)
 YELLOW, ORANGE, BROWN, CREAM = (232, 216, 32), (224, 96, 0), (160, 96, 32), (224, 224, 160)
@@ -166,19 +163,6 @@ class Picture:
     @staticmethod
     def _pixels(shape: Shape, place: Place) -> list[Point]:
         return [(x * _FINE, y * _FINE) for x, y in (place.at(point) for point in shape)]
-
-
-def rectangle(x1: float, y1: float, x2: float, y2: float) -> Shape:
-    return (x1, y1), (x2, y1), (x2, y2), (x1, y2)
-
-
-def oval(x1: float, y1: float, x2: float, y2: float) -> Shape:
-    """The ellipse that fills the rectangle."""
-    turns = [math.tau * step / 48 for step in range(48)]
-    return tuple(
-        ((x1 + x2) / 2 + math.cos(turn) * (x2 - x1) / 2, (y1 + y2) / 2 + math.sin(turn) * (y2 - y1) / 2)
-        for turn in turns
-    )
 
 
 def ring(x1: float, y1: float, x2: float, y2: float, start: float, end: float, thickness: float) -> Shape:

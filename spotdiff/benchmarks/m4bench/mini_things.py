@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from spotdiff.benchmarks.drawing import Colour, oval, rectangle
 from spotdiff.benchmarks.m4bench.mini_pictures import (
     BROWN,
     CREAM,
@@ -14,11 +15,8 @@ from spotdiff.benchmarks.m4bench.mini_pictures import (
     ORANGE,
     TEAL,
     YELLOW,
-    Colour,
     Part,
     Thing,
-    oval,
-    rectangle,
     ring,
 )
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from spotdiff.benchmarks.m4bench.official_images import Source, released_name
-from spotdiff.benchmarks.m4bench.schema import IMAGE_COLUMNS
+from spotdiff.benchmarks.m4bench.schema import IMAGE_COLUMNS, pair_of
 from spotdiff.errors import Problem
 
 Boxes = Sequence[Sequence[int]]
@@ -89,7 +88,6 @@ class Entry:
     def row(self) -> dict[str, Any]:
         """The canonical row without its images."""
         category = re.search(r" are (.+)\. $", self.visual_prompt)
-        names = sorted(map(released_name, self.names))
         return {
             "id": self.id,
             "question": self.question,
@@ -99,7 +97,7 @@ class Entry:
             "option_boxes": [[list(box) for box in boxes] for boxes in self.option_boxes],
             "answer": self.answer,
             "category": category[1] if category else "",
-            "pair": hashlib.sha256("\n".join(names).encode()).hexdigest()[:16],
+            "pair": pair_of(map(released_name, self.names)),
             "image_sizes": [list(size) for size in self.sizes] if self.has_boxes else [],
         }
 

@@ -9,14 +9,13 @@ rows; they are joined here into one, and must agree.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from spotdiff.benchmarks.m4bench.protocol import problems
-from spotdiff.benchmarks.m4bench.schema import IMAGE_COLUMNS
+from spotdiff.benchmarks.m4bench.schema import IMAGE_COLUMNS, pair_of
 from spotdiff.benchmarks.m4bench.tables import SETTINGS
 from spotdiff.data.checks import raise_problems
 from spotdiff.data.lines import lines_of
@@ -123,7 +122,7 @@ def _row(place: str, line: Mapping[str, Any], setting: Setting) -> dict[str, Any
         "option_boxes": [boxes.get(letter, []) for letter in letters],
         "answer": line["answer"],
         "category": line.get("category", ""),
-        "pair": hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()[:16],
+        "pair": pair_of(names),
         "image_sizes": line.get("image_sizes", []),
         "_images": list(names),
         "_exact": exact,

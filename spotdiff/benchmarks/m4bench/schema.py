@@ -6,7 +6,8 @@ object stands in `visual_prompt`, and `question` follows it unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ TEXT_COLUMNS: Mapping[str, Any] = {
     "image_sizes": [[int]],
 }
 """Column -> its type in Python, `[type]` for a list."""
+
+
+def pair_of(images: Iterable[str]) -> str:
+    """What questions on the same two images share, whatever their order. images: names of both in the release."""
+    return hashlib.sha256("\n".join(sorted(images)).encode()).hexdigest()[:16]
 
 
 def features() -> Features:

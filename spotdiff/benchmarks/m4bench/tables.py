@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from spotdiff.reporting import notes, percent
-from spotdiff.scoring import PARSED, SCORE, Estimate, Mean, Scored, by_group, unweighted_mean
+from spotdiff.reporting import half_width, notes, percent
+from spotdiff.scoring import PARSED, SCORE, Estimate, Mean, Scored, by_group, metrics_of, unweighted_mean
 from spotdiff.tasks import Setting, Table
 
 _VP = {"visual_prompt": True}
@@ -59,7 +59,7 @@ def table(rows: Sequence[Scored], title: str, expected: Mapping[str, int]) -> Ta
     the paper's convention, which counts a missing setting as 0.
     """
     body = []
-    for metric in dict.fromkeys([SCORE, *(name for row in rows for name in row.extra)]):
+    for metric in metrics_of(rows):
         estimates = by_group(_with(metric, rows), "setting", metric)
         body.append(("acc" if metric == SCORE else metric, *_cells(estimates)))
         if metric == SCORE:
@@ -93,12 +93,8 @@ def _cells(estimates: dict[str, Estimate]) -> tuple[str, ...]:
 
 
 def _half_widths(estimates: dict[str, Estimate]) -> tuple[str, ...]:
-    cells = []
-    for setting in SETTINGS:
-        interval = estimates[setting.name].interval() if setting.name in estimates else None
-        cells.append(percent((interval[1] - interval[0]) / 2) if interval else "-")
-    stderr = _mean(estimates).stderr
-    return (*cells, percent(1.96 * stderr) if stderr else "-")
+    cells = [half_width(estimates[s.name]) if s.name in estimates else "-" for s in SETTINGS]
+    return (*cells, half_width(_mean(estimates)))
 
 
 def _chances(estimates: dict[str, Estimate]) -> tuple[str, ...]:

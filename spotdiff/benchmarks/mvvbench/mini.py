@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from spotdiff.benchmarks import mini_sets
 from spotdiff.benchmarks.mvvbench.mini_questions import QUESTIONS, Asked
 from spotdiff.benchmarks.mvvbench.mini_scenes import SCENES
 from spotdiff.benchmarks.mvvbench.mini_videos import write_mp4
@@ -97,26 +98,11 @@ def _row(sample: str, number: int, asked: Asked, lengths: Mapping[int, _Length])
 
 
 def card() -> str:
-    """The data card: a YAML header that tells `datasets` where the questions lie, and a few words for people."""
-    return f"""---
-license: cc0-1.0
-pretty_name: MVVBench mini
-language:
-- en
-task_categories:
-- visual-question-answering
-- video-text-to-text
-size_categories:
-- n<1K
-configs:
-- config_name: {CONFIG}
-  data_files:
-  - split: test
-    path: {CONFIG}/test.parquet
----
+    """The data card, see `mini_sets.card`."""
+    return mini_sets.card("MVVBench mini", mini_sets.VIDEOS, [CONFIG], _WORDS)
 
-# MVVBench mini
 
+_WORDS = """\
 A few questions of the kinds that MVVBench asks, about drawn scenes that several cameras record at the same time, to try
 a set-up and to test it. They are not part of MVVBench, and a score on them says nothing about a model. A script drew
 the videos; they are in the public domain (CC0). The column `source` is filled in for the sake of its form alone.
@@ -125,17 +111,11 @@ the videos; they are in the public domain (CC0). The column `source` is filled i
 
 def write(folder: Path) -> None:
     """Write card, questions and videos into the folder, which is made if need be. Old files are replaced."""
-    from datasets import Dataset
-    from pyarrow import parquet
-
-    for name in (CONFIG, "videos"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    (folder / "README.md").write_text(card(), encoding="utf-8")
+    (folder / "videos").mkdir(parents=True, exist_ok=True)
     for sample, scene in SCENES.items():
         for number, view in scene.views.items():
             write_mp4(folder / video(sample, number), scene.frames(number), view.rate)
-    table = Dataset.from_list([asdict(row) for row in rows(folder)], features=features()).with_format("arrow")[:]
-    parquet.write_table(table, folder / CONFIG / "test.parquet")
+    mini_sets.write_tables(folder, card(), {CONFIG: [asdict(row) for row in rows(folder)]}, features())
 
 
 if __name__ == "__main__":

@@ -6,12 +6,13 @@ in every view, as the views are synchronised and may differ in frame rate and le
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spotdiff.benchmarks.mvvbench.schema import CATEGORIES, MOTION, SOURCES, TEXT_COLUMNS
+from spotdiff.benchmarks.rows import Fault, empty_texts, paths_outside, row_problems
 from spotdiff.errors import DataError, Problem, SettingError
 from spotdiff.media.sampling import Sampling, even_instants
 from spotdiff.question import LETTERS, Option, Panel, Part, Question, Text, Video, shuffled
@@ -177,31 +178,24 @@ def _on_frames(instants: Sequence[float], interval: float, shortest: float) -> t
 def problems(row: Mapping[str, Any], file: str) -> list[Problem]:
     """All faults of one row, videos aside."""
     place = f"{row.get('id') or '?'} (sample {row.get('sample') or '?'})"
-    missing = [name for name, kind in TEXT_COLUMNS.items() if not isinstance(row.get(name), kind)]
-    if missing:
-        return [Problem(file, place, name, "is missing", "Prepare the data again") for name in missing]
-    return [
-        Problem(file, place, name, message, remedy)
-        for name, message, remedy in (
-            *((name, "is empty", "Give it a value") for name in ("id", "sample", "question") if not row[name].strip()),
-            *_known("category", row["category"], CATEGORIES),
-            *_known("motion", row["motion"], MOTION),
-            *_known("source", row["source"], SOURCES),
-            *_option_problems(row),
-            *_view_problems(row),
-            *_window_problems(row),
-        )
-    ]
+    return row_problems(row, file, place, TEXT_COLUMNS, _faults)
 
 
-_Fault = tuple[str, str, str]
+def _faults(row: Mapping[str, Any]) -> Iterator[Fault]:
+    yield from empty_texts(row, "id", "sample", "question")
+    yield from _known("category", row["category"], CATEGORIES)
+    yield from _known("motion", row["motion"], MOTION)
+    yield from _known("source", row["source"], SOURCES)
+    yield from _option_problems(row)
+    yield from _view_problems(row)
+    yield from _window_problems(row)
 
 
-def _known(name: str, value: str, known: Sequence[str] | Mapping[str, int]) -> list[_Fault]:
+def _known(name: str, value: str, known: Sequence[str] | Mapping[str, int]) -> list[Fault]:
     return [] if value in known else [(name, f"{value!r} is unknown", f"Use one of: {', '.join(known)}")]
 
 
-def _option_problems(row: Mapping[str, Any]) -> list[_Fault]:
+def _option_problems(row: Mapping[str, Any]) -> list[Fault]:
     options = row["options"]
     if not 2 <= len(options) <= MOST_OPTIONS:
         return [("options", f"{len(options)} options", "A question needs 2 to 4")]
@@ -215,7 +209,7 @@ def _option_problems(row: Mapping[str, Any]) -> list[_Fault]:
     return []
 
 
-def _view_problems(row: Mapping[str, Any]) -> list[_Fault]:
+def _view_problems(row: Mapping[str, Any]) -> list[Fault]:
     views, listed = row["views"], row["view_numbers"]
     if not views or len(set(views)) < len(views):
         return [("views", f"{views} is empty or names a view twice", "Name one view or more, each once")]
@@ -226,13 +220,10 @@ def _view_problems(row: Mapping[str, Any]) -> list[_Fault]:
     uneven = [name for name in columns if len(row[name]) != len(listed)]
     if uneven:
         return [(uneven[0], f"{len(row[uneven[0]])} entries for {len(listed)} views", "Give one for each view")]
-    paths = [PurePosixPath(name) for name in row["view_videos"]]
-    outside = [path for path in paths if path.is_absolute() or ".." in path.parts or not path.name]
-    remedy = "Name files relative to the data set's folder"
-    return [("view_videos", f"{path} leads out of the data set", remedy) for path in outside]
+    return list(paths_outside("view_videos", row["view_videos"]))
 
 
-def _window_problems(row: Mapping[str, Any]) -> list[_Fault]:
+def _window_problems(row: Mapping[str, Any]) -> list[Fault]:
     start, end = row["start"], row["end"]
     if start == end == -1:
         return []

@@ -22,7 +22,7 @@ from spotdiff.benchmarks.mvvbench.release_videos import Missing, Videos
 from spotdiff.benchmarks.mvvbench.release_words import UNKNOWN_TIME, known_as, name_fault, seconds
 from spotdiff.benchmarks.mvvbench.schema import CATEGORIES, MOTION
 from spotdiff.data.checks import raise_problems
-from spotdiff.data.lines import lines_of
+from spotdiff.data.lines import text_of
 from spotdiff.errors import DataError, Problem
 from spotdiff.question import LETTERS, without_letters
 
@@ -133,8 +133,7 @@ _Fault = tuple[str, str, str]
 def _samples(path: Path) -> Mapping[str, object]:
     """Sample -> its list of questions, both unchecked."""
     try:
-        text = "\n".join(content for _, content in lines_of(path))
-        samples = json.loads(text, object_pairs_hook=_without_repeats)
+        samples = json.loads(text_of(path), object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path} is not JSON as it should be ({error}). Fetch it again") from error
     if not isinstance(samples, dict):

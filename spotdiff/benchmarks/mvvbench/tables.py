@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from spotdiff.benchmarks.mvvbench.protocol import VIEWS
 from spotdiff.benchmarks.mvvbench.schema import CATEGORIES, MOTION, SOURCES
 from spotdiff.reporting import half_width, notes, percent
-from spotdiff.scoring import SCORE, Scored, by_group, overall
+from spotdiff.scoring import SCORE, Scored, by_group, metrics_of, overall, with_metric
 from spotdiff.tasks import Table
 
 
@@ -18,10 +19,7 @@ def table(rows: Sequence[Scored], title: str, expected: Mapping[str, int]) -> Ta
     """
     total = sum(expected.values())
     part = f", {len(rows)} of {total} questions" if len(rows) < total else ""
-    columns: dict[str, Callable[[Scored], bool]] = {
-        name: lambda row, name=name: row.groups["category"] == name  # type: ignore[misc]
-        for name in CATEGORIES
-    }
+    columns: dict[str, Callable[[Scored], bool]] = {name: partial(_is_of, name) for name in CATEGORIES}
     columns["these questions" if part else "overall"] = lambda row: True
     further = [
         _by(rows, f"By {key}{part}", key, names)
@@ -36,11 +34,15 @@ def table(rows: Sequence[Scored], title: str, expected: Mapping[str, int]) -> Ta
     )
 
 
+def _is_of(category: str, row: Scored) -> bool:
+    return row.groups["category"] == category
+
+
 def _lines(rows: Sequence[Scored], columns: Mapping[str, Callable[[Scored], bool]]) -> list[tuple[str, ...]]:
     found = [[row for row in rows if belongs(row)] for belongs in columns.values()]
     lines = []
-    for metric in dict.fromkeys((SCORE, *(extra for row in rows for extra in row.extra))):
-        estimates = [overall([row for row in part if metric == SCORE or metric in row.extra], metric) for part in found]
+    for metric in metrics_of(rows):
+        estimates = [overall(with_metric(part, metric), metric) for part in found]
         lines.append(("acc" if metric == SCORE else metric, *(percent(estimate.mean) for estimate in estimates)))
         if metric == SCORE:
             lines.append(("95 % interval, +-", *map(half_width, estimates)))

@@ -16,6 +16,7 @@ from spotdiff.tasks import DONOR_ROW, Setting, Task, task
 
 Row = dict[str, Any]
 
+# One sentence of the paper a line, however long (E501).
 NEXT_STATE = """Question: Given 4 temporally ordered observation frames from <Observation Source>, which <Candidate Image Type> shows the subsequent visual state following the observation sequence?
 The four images above are temporally ordered observations from an <Observation Perspective> camera in a <Setting> environment. Options A–D show candidate visual states sampled from the same action trajectory <Candidate View Description>. <Cross-View Instruction>
 Observe how the action progresses across the observation frames—track <Visual Cues>—then select the candidate that depicts the subsequent state following the observation sequence.
