@@ -116,7 +116,7 @@ def test_every_broken_video_is_named_with_scene_and_question_in_one_message(
         assert problem.remedy
         assert str(problem) in str(caught.value)
         assert str(problem).count("Fetch the file again") <= 1
-    assert "raise the time limit" in found[str(hanging)].remedy
+    assert "raise SPOTDIFF_VIDEO_TIMEOUT" in found[str(hanging)].remedy
 
 
 def test_a_video_that_is_no_video_is_a_fault(place: Place) -> None:
@@ -284,13 +284,20 @@ def test_frames_given_as_images_are_those_of_the_rule_in_order_before_video_firs
 def test_the_two_videos_of_a_question_are_decoded_once_for_all_its_images(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clips._decoded.cache_clear()
+    decoded: list[Path] = []
+    decode = clips._decoded
+
+    def noted(path: Path, *others: Any) -> Any:
+        decoded.append(path)
+        return decode(path, *others)
+
+    monkeypatch.setattr(clips, "_decoded", noted)
     found = evaluation()
     first, second = (row for row in found.rows() if row["scene"] == "scene_2")
     for row in (first, second):
         images = [part.open() for part in found.shown(found.question(row)) if isinstance(part, Image)]
         assert len(images) == 8
-    assert clips._decoded.cache_info().misses == 2
+    assert sorted(path.name for path in decoded) == ["state_0.mp4", "state_1.mp4"]
 
 
 def test_the_digest_of_the_data_changes_when_a_video_does_or_two_change_places(place: Place, tmp_path: Path) -> None:
