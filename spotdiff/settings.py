@@ -39,7 +39,9 @@ class Settings:
     data: folder of prepared data sets, one folder each.
     hub: where a data set that is not prepared is fetched from, on the Hub: a namespace `ORG`, whose repositories are
     called like the data sets, or a repository `ORG/NAME`. hub_revision: branch, tag or commit; default: the newest.
-    media_cache: folder for images that a framework wants as files.
+    media_cache: folder for decoded frames, and for images that a framework wants as files.
+    frame_memory: megabytes (10**6 bytes) of decoded frames that a process holds. frame_disk: gigabytes (10**9 bytes) of
+    decoded frames that are kept in media_cache for later runs; 0 keeps none.
     box_family: how boxes are written (spotdiff.benchmarks.m4bench.boxes); default: by the model's name.
     box_families: further families, `[box_families.NAME]` tables of spotdiff.toml.
     layout: two images apart, or joined side by side into one.
@@ -61,6 +63,8 @@ class Settings:
     hub: str | None = None
     hub_revision: str | None = None
     media_cache: Path = field(default_factory=lambda: _default_folder("media"))
+    frame_memory: int = 700
+    frame_disk: int = 50
     box_family: str | None = None
     box_families: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     layout: Literal["separate", "concat"] = "separate"
@@ -182,6 +186,8 @@ _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "hub": _repository,
     "hub_revision": _text,
     "media_cache": _folder,
+    "frame_memory": _whole(0),
+    "frame_disk": _whole(0),
     "box_family": _text,
     "box_families": _tables,
     "layout": _one_of("separate", "concat"),

@@ -24,6 +24,8 @@ _CACHE = tempfile.TemporaryDirectory(prefix="spotdiff-tests-", ignore_cleanup_er
 os.environ.setdefault("HF_DATASETS_CACHE", _CACHE.name)
 # No test asks the Hub, or finds what its user has fetched from it.
 os.environ.update({"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": f"{_CACHE.name}/hub"})
+# Nor does one find frames that its user's runs have decoded.
+os.environ["XDG_CACHE_HOME"] = f"{_CACHE.name}/cache"
 
 _KEPT = {"SPOTDIFF_REPLAY_DATA", "SPOTDIFF_NO_REGISTER"}
 

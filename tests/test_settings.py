@@ -102,7 +102,7 @@ def test_a_switch_in_the_file_may_be_a_word_or_a_truth_value(load: Load, value: 
         ("BOX_FAMLY", "Did you mean box_family?"),
         ("LAYOUTS", "Did you mean layout?"),
         ("SHUFFEL_SEED", "Did you mean shuffle_seed?"),
-        ("ZZZ", "Known: data, hub, hub_revision, media_cache, box_family"),
+        ("ZZZ", "Known: data, hub, hub_revision, media_cache, frame_memory"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_closest_one(load: Load, name: str, hint: str) -> None:

@@ -26,6 +26,8 @@ _CHANGE_NO_QUESTION = {
     "hub",
     "hub_revision",
     "media_cache",
+    "frame_memory",
+    "frame_disk",
     "max_new_tokens",
     "judge_url",
     "judge_model",

@@ -1,4 +1,4 @@
-"""Frames of a video as a prompt uses them: decoded once for the questions that follow one another on the same video."""
+"""Frames of a video as a prompt uses them: in memory while they are asked about, in a store for later runs."""
 
 from __future__ import annotations
 
@@ -13,44 +13,56 @@ from typing import TYPE_CHECKING
 
 from spotdiff.errors import SettingError
 from spotdiff.media.sampling import Sampling
+from spotdiff.media.store import FrameKey, FrameStore
+from spotdiff.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from PIL import Image as PILImage
 
-MOST_BYTES = 48_000_000
-"""Pixels of clips held in memory: ten views of MVVBench (8 frames of 448x448)."""
+    from spotdiff.media.video import Clip, Decoder
 
-FEWEST = 2
-"""Clips that are held however large they are: the two videos of a scene of M3-Verse, 240 MB at 2 x 200 frames."""
+DECODER: Decoder = "pyav"
+"""The one whose frames are stored; a file that only the other one can open is decoded each time."""
+
+FRAMES_FOLDER = "frames"
+"""Folder of the store, below the setting `media_cache`."""
 
 
 def frames_of(path: Path, sampling: Sampling) -> list[PILImage.Image]:
-    """The frames that the sampling names, RGB, upright, in order. Raises DataError, see `spotdiff.media.video`."""
-    state = path.stat() if path.exists() else None
-    version = (state.st_size, state.st_mtime_ns) if state is not None else (0, 0)
-    return list(_clips.get((path, sampling, version)))
+    """The frames that the sampling names, RGB, upright, in order: from memory, from the store, or decoded.
+
+    The settings `frame_memory`, `frame_disk` and `media_cache` bound and place both. Raises DataError, see
+    `spotdiff.media.video`.
+    """
+    return list(_clips.get((path, sampling, _version(path))))
+
+
+def store_frames(path: Path, sampling: Sampling) -> bool:
+    """Put the frames into the store for later; whether they had to be decoded for it. Raises DataError."""
+    return _stored(path, sampling, load_settings())[1]
 
 
 class _Clips:
-    """The clips that were used last, as far as they fit into MOST_BYTES. Threads share it: a clip is decoded once."""
+    """The clips that were used last, as far as they fit into memory. Threads share it: a clip is decoded once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: OrderedDict[_Key, tuple[PILImage.Image, ...]] = OrderedDict()
-        self._being_decoded: dict[_Key, threading.Lock] = {}
+        self._being_read: dict[_Key, threading.Lock] = {}
 
     def get(self, key: _Key) -> tuple[PILImage.Image, ...]:
         with self._lock:
-            own = self._being_decoded.setdefault(key, threading.Lock())
+            own = self._being_read.setdefault(key, threading.Lock())
         try:
             with own:
                 if (found := self._found(key)) is None:
                     path, sampling, _ = key
-                    found = _decoded(path, sampling)
-                    self._keep(key, found)
+                    settings = load_settings()
+                    found, _ = _stored(path, sampling, settings)
+                    self._keep(key, found, settings.frame_memory * 10**6)
         finally:
             with self._lock:
-                self._being_decoded.pop(key, None)
+                self._being_read.pop(key, None)
         return found
 
     def _found(self, key: _Key) -> tuple[PILImage.Image, ...] | None:
@@ -59,25 +71,64 @@ class _Clips:
                 self._kept.move_to_end(key)
             return self._kept.get(key)
 
-    def _keep(self, key: _Key, frames: tuple[PILImage.Image, ...]) -> None:
+    def _keep(self, key: _Key, frames: tuple[PILImage.Image, ...], most: int) -> None:
         with self._lock:
             self._kept[key] = frames
-            while len(self._kept) > FEWEST and sum(map(_bytes, self._kept.values())) > MOST_BYTES:
+            while self._kept and sum(map(_bytes, self._kept.values())) > most:
                 self._kept.popitem(last=False)
 
 
-_Key = tuple[Path, Sampling, tuple[int, int]]
+_Version = tuple[int, ...]
+_Key = tuple[Path, Sampling, _Version]
 _clips = _Clips()
 
 
+def _version(path: Path) -> _Version:
+    """Differs between two files that had the same name one after the other; zeros where there is none."""
+    state = path.stat() if path.exists() else None
+    return (0,) * 4 if state is None else (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+
+
 def _bytes(frames: tuple[PILImage.Image, ...]) -> int:
-    return sum(3 * frame.width * frame.height for frame in frames)
+    """Pillow holds a pixel of RGB in four bytes."""
+    return sum(4 * frame.width * frame.height for frame in frames)
 
 
-def _decoded(path: Path, sampling: Sampling) -> tuple[PILImage.Image, ...]:
+def _stored(path: Path, sampling: Sampling, settings: Settings) -> tuple[tuple[PILImage.Image, ...], bool]:
+    """The frames, read from the store or put into it, and whether they were decoded."""
+    if not settings.frame_disk or not path.is_file():
+        return _decoded(path, sampling).frames, True
+    store = _store(settings.media_cache / FRAMES_FOLDER, settings.frame_disk * 10**9)
+    key = FrameKey(_content_digest(path, _version(path)), sampling.told(), _decoder())
+    found = store.get(key)
+    if found is not None:
+        return found, False
+    clip = _decoded(path, sampling)
+    if clip.decoder == DECODER:
+        store.put(key, clip.frames)
+    return clip.frames, True
+
+
+_store = lru_cache(maxsize=8)(FrameStore)
+"""One object for each folder, so that what is wrong with it is said once."""
+
+
+@lru_cache(maxsize=1)
+def _decoder() -> str:
+    from spotdiff.media.video import decoder_version
+
+    return decoder_version(DECODER)
+
+
+def _decoded(path: Path, sampling: Sampling) -> Clip:
     from spotdiff.media.video import read_clip
 
-    return read_clip(path, sampling).frames
+    return read_clip(path, sampling, DECODER)
+
+
+def content_digest(path: Path) -> str:
+    """SHA-256 of a file's content, 64 hex digits; read once while the file stays as it is. Raises OSError."""
+    return _content_digest(path, _version(path))
 
 
 def link_by_digest(path: Path, folder: Path) -> Path:
@@ -85,8 +136,7 @@ def link_by_digest(path: Path, folder: Path) -> Path:
 
     Raises SettingError when the folder cannot be written.
     """
-    state = path.stat()
-    target = folder / f"{_content_digest(path, state.st_size, state.st_mtime_ns)}{path.suffix}"
+    target = folder / f"{_content_digest(path, _version(path))}{path.suffix}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not target.is_symlink() or Path(os.readlink(target)) != path.resolve():
@@ -107,7 +157,7 @@ def _link(path: Path, target: Path) -> None:
 
 
 @lru_cache(maxsize=10_000)
-def _content_digest(path: Path, size: int, time: int) -> str:
+def _content_digest(path: Path, version: _Version) -> str:
     with path.open("rb") as file:
         digest = hashlib.sha256()
         while block := file.read(1 << 20):

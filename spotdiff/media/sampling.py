@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -39,6 +40,11 @@ class Sampling:
             _check_fps(self.fps)
         if self.size is not None and not (len(self.size) == 2 and all(_is_positive_int(side) for side in self.size)):
             raise SettingError(f"The size of frames is a width and a height in pixels, such as (448, 448): {self.size}")
+
+    def told(self) -> str:
+        """The sampling in words that never change, for the keys of stored frames."""
+        chosen = {"count": self.count, "fps": self.fps, "instants": self.instants, "size": self.size}
+        return json.dumps({name: value for name, value in chosen.items() if value is not None})
 
     def indices(self, times: Sequence[float]) -> list[int]:
         """The frames to take from a video whose frames are shown at these times (seconds, in order)."""

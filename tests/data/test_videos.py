@@ -292,6 +292,7 @@ def test_the_two_videos_of_a_question_are_decoded_once_for_all_its_images(
         return decode(path, *others)
 
     monkeypatch.setattr(clips, "_decoded", noted)
+    monkeypatch.setenv("SPOTDIFF_FRAME_DISK", "0")
     found = evaluation()
     first, second = (row for row in found.rows() if row["scene"] == "scene_2")
     for row in (first, second):

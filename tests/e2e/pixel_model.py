@@ -1,8 +1,8 @@
 """`python pixel_model.py NOTES ARGUMENTS`: `lmms-eval ARGUMENTS`, where the model `pixel_sum` reads all and keeps none.
 
 NOTES becomes a JSON file with one entry a question: `pixels`, the number of values that were read (three a pixel);
-`sum`, of all of them; `peak_mb`, the peak of resident memory during this question and `after_mb`, what is left after
-it, both in 10**6 bytes.
+`sum`, of all of them; `before_mb`, `peak_mb` and `after_mb`, the resident memory before this question, its peak during
+it, and what is left after it, in 10**6 bytes.
 """
 
 from __future__ import annotations
@@ -38,13 +38,20 @@ class PixelModel(lmms):  # type: ignore[misc]
 
     def _read(self, request: Instance) -> dict[str, float]:
         forget_peak()
+        before = _resident_mb()
         _, doc_to_messages, _, doc_id, task, split = request.args
         pixels = total = 0
         for picture in _pictures(doc_to_messages(self.task_dict[task][split][doc_id])):
             values = np.asarray(picture)
             pixels += values.size
             total += int(values.sum())
-        return {"pixels": pixels, "sum": total, "peak_mb": peak_mb(), "after_mb": _resident_mb()}
+        return {
+            "pixels": pixels,
+            "sum": total,
+            "before_mb": before,
+            "peak_mb": peak_mb(),
+            "after_mb": _resident_mb(),
+        }
 
     def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
         raise NotImplementedError

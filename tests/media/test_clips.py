@@ -2,17 +2,18 @@
 
 import hashlib
 import os
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from PIL import Image
 from videos import numbers_in, write_video
 
 from spotdiff.errors import DataError, SettingError
 from spotdiff.media import clips
 from spotdiff.media.clips import frames_of, link_by_digest
 from spotdiff.media.sampling import Sampling
+from spotdiff.media.video import Clip
 
 THREE = Sampling(count=3, size=(56, 32))
 
@@ -25,12 +26,13 @@ def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     _decoded.clear()
     decode = clips._decoded
 
-    def counted(path: Path, sampling: Sampling) -> tuple[Image.Image, ...]:
+    def counted(path: Path, sampling: Sampling) -> Clip:
         _decoded.append(path)
         return decode(path, sampling)
 
     monkeypatch.setattr(clips, "_decoded", counted)
     monkeypatch.setattr(clips, "_clips", clips._Clips())
+    monkeypatch.setenv("SPOTDIFF_FRAME_DISK", "0")
 
 
 def decodings() -> int:
@@ -85,21 +87,21 @@ def test_a_fault_is_not_kept(tmp_path: Path) -> None:
     assert numbers_in(frames_of(path, THREE)) == [0, 2, 4]
 
 
-def test_clips_are_held_as_far_as_they_fit_and_two_however_large_they_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_clips_are_held_as_far_as_they_fit_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    large = Sampling(count=3, size=(500, 400))
     paths = [write_video(tmp_path / f"{number}.mp4", 3) for number in range(5)]
-    one = sum(3 * frame.width * frame.height for frame in frames_of(paths[0], THREE))
-    for room, held in ((5 * one, 5), (4 * one, 4), (one - 1, 2)):
-        monkeypatch.setattr(clips, "MOST_BYTES", room)
+    taken = 4 * 500 * 400 * 3  # bytes of one, at four a pixel: 2.4 MB
+    for room, held in ((12, 5), (11, 4), (3, 1), (2, 0)):
+        assert held == min(room * 10**6 // taken, 5)
+        monkeypatch.setenv("SPOTDIFF_FRAME_MEMORY", str(room))
         monkeypatch.setattr(clips, "_clips", clips._Clips())
         for path in paths:
-            frames_of(path, THREE)
+            frames_of(path, large)
         before = decodings()
-        for path in reversed(paths[-held:]):
-            frames_of(path, THREE)
+        for path in reversed(paths[5 - held :]):
+            frames_of(path, large)
         assert decodings() == before
-        frames_of(paths[0], THREE)
+        frames_of(paths[0], large)
         assert decodings() == before + (held < 5)
 
 
@@ -109,6 +111,93 @@ def test_threads_that_ask_for_a_clip_at_once_decode_it_once(tmp_path: Path) -> N
         found = list(pool.map(lambda _: frames_of(path, THREE), range(16)))
     assert decodings() == 1
     assert {tuple(numbers_in(frames)) for frames in found} == {(0, 4, 8)}
+
+
+# --- the store ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Frames are kept in this folder, and in no memory."""
+    monkeypatch.setenv("SPOTDIFF_MEDIA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SPOTDIFF_FRAME_DISK", "1")
+    monkeypatch.setenv("SPOTDIFF_FRAME_MEMORY", "0")
+    return tmp_path / "cache" / "frames"
+
+
+def test_a_video_is_decoded_once_for_all_runs(tmp_path: Path, stored: Path) -> None:
+    path = write_video(tmp_path / "a.mp4", 9)
+    first, second = frames_of(path, THREE), frames_of(path, THREE)
+    assert decodings() == 1
+    assert [image.tobytes() for image in first] == [image.tobytes() for image in second]
+    assert numbers_in(second) == [0, 4, 8]
+    assert len(list(stored.rglob("*.frames"))) == 1
+
+
+def test_a_copy_of_a_video_under_another_name_is_not_decoded_again(tmp_path: Path, stored: Path) -> None:
+    path = write_video(tmp_path / "a.mp4", 9)
+    frames_of(path, THREE)
+    shutil.copy(path, tmp_path / "b.mp4")
+    assert numbers_in(frames_of(tmp_path / "b.mp4", THREE)) == [0, 4, 8]
+    assert decodings() == 1
+
+
+def test_another_video_of_the_same_name_size_and_time_gives_its_own_frames(tmp_path: Path, stored: Path) -> None:
+    path = write_video(tmp_path / "a.mp4", 9)
+    assert numbers_in(frames_of(path, THREE)) == [0, 4, 8]
+    other = write_video(tmp_path / "b.mp4", 5)
+    time = path.stat().st_mtime_ns
+    length = max(path.stat().st_size, other.stat().st_size)
+    for file in (path, other):
+        with file.open("ab") as end:  # a free box, which readers skip
+            free = length + 8 - file.stat().st_size
+            end.write(free.to_bytes(4, "big") + b"free" + bytes(free - 8))
+        os.utime(file, ns=(time, time))
+    assert numbers_in(frames_of(path, THREE)) == [0, 4, 8]
+    before = path.stat()
+    os.replace(other, path)
+    assert (before.st_size, before.st_mtime_ns) == (path.stat().st_size, path.stat().st_mtime_ns)
+    assert numbers_in(frames_of(path, THREE)) == [0, 2, 4]
+
+
+def test_each_sampling_is_stored_for_itself(tmp_path: Path, stored: Path) -> None:
+    path = write_video(tmp_path / "a.mp4", 9)
+    samplings = (
+        THREE,
+        Sampling(count=2, size=(56, 32)),
+        Sampling(count=3, size=(32, 56)),
+        Sampling(fps=1.0, size=(56, 32)),
+        Sampling(instants=(0.0, 1.0), size=(56, 32)),
+        Sampling(count=3, size=None),
+    )
+    fresh = [frames_of(path, sampling) for sampling in samplings]
+    assert decodings() == len(samplings)
+    for sampling, frames in zip(samplings, fresh, strict=True):
+        again = frames_of(path, sampling)
+        assert [(i.size, i.tobytes()) for i in again] == [(i.size, i.tobytes()) for i in frames]
+    assert decodings() == len(samplings)
+
+
+def test_a_store_that_cannot_be_written_is_said_once_and_costs_no_frame(
+    tmp_path: Path, stored: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored.parent.mkdir()
+    stored.write_text("a file where the folder should be")
+    path = write_video(tmp_path / "a.mp4", 9)
+    for _ in range(2):
+        assert numbers_in(frames_of(path, THREE)) == [0, 4, 8]
+    assert capsys.readouterr().err.count("no frames can be stored") == 1
+
+
+def test_a_broken_video_is_an_error_with_and_without_stored_frames(tmp_path: Path, stored: Path) -> None:
+    path = write_video(tmp_path / "a.mp4", 9)
+    frames_of(path, THREE)
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(DataError, match="cut short"):
+        frames_of(path, THREE)
+    path.unlink()
+    with pytest.raises(DataError, match="no such file"):
+        frames_of(path, THREE)
 
 
 # --- files --------------------------------------------------------------------------------------------------------
