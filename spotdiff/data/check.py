@@ -47,7 +47,7 @@ def check(name: str) -> bool:
     datasets.disable_progress_bars()
     folder = locate(name, load_settings())
     benchmark = benchmarks()[name.removesuffix(MINI)]
-    configs = [_read(benchmark, folder, config, paper) for config, paper in _papers(benchmark, name).items()]
+    configs = [_read(benchmark, folder, config, paper) for config, paper in papers(benchmark, name).items()]
     for table in _tables(benchmark, name, configs):
         print(f"{table.markdown()}\n", flush=True)
     media = list(_faults_of_media(benchmark, name, configs, folder))
@@ -73,7 +73,7 @@ def first_tasks(benchmark: Benchmark, name: str, configs: Collection[str]) -> It
             yield task
 
 
-def _papers(benchmark: Benchmark, name: str) -> dict[str, int | None]:
+def papers(benchmark: Benchmark, name: str) -> dict[str, int | None]:
     """Config of a data set -> questions that the paper has there."""
     return {
         setting.config: None if task.expected is None else setting.questions
@@ -179,7 +179,7 @@ def _said(problems: Iterable[Problem], folder: Path) -> Iterator[str]:
 
 
 def _place(problem: Problem, folder: Path) -> str:
-    """A video as it lies in the data set; a row by its config, its id and the field."""
+    """A video as it lies in the data set, and a row that names it; a row by its config, its id and the field."""
     file = Path(problem.file)
     within = str(file.relative_to(folder)) if file.is_relative_to(folder) else problem.file
-    return f"{within}/{problem.row} {problem.field}" if file.is_dir() else within
+    return f"{within}/{problem.row} {problem.field}" if file.is_dir() else f"{within} of {problem.row}"

@@ -100,7 +100,8 @@ def stream_rows(folder: Path, config: str) -> Iterator[dict[str, Any]]:
 
     for path in parquet_files(folder, config):
         try:
-            with ParquetFile(path) as file:
+            # Read ahead, the whole file would stay in memory.
+            with ParquetFile(path, pre_buffer=False) as file:
                 for batch in file.iter_batches(_BATCH):
                     yield from batch.to_pylist()
         except (OSError, pyarrow.ArrowException) as error:

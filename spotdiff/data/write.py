@@ -5,18 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spotdiff.data.replace import replacing
 from spotdiff.errors import SettingError
 
 if TYPE_CHECKING:
     from datasets import Features
 
 ROWS_A_GROUP = 50
-BYTES_A_GROUP = 100_000_000
+BYTES_A_GROUP = 32_000_000
 """A row group ends before the row whose images would bring it above this, unless that row is its first."""
 
 
@@ -59,11 +59,7 @@ def _write(
 
     # Whoever reads the data set next, in this process, needs none either.
     datasets.disable_progress_bars()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    place_of_new = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    new = place_of_new / folder.name
-    try:
-        new.mkdir()
+    with replacing(folder) as new:
         for config, rows in configs.items():
             (new / config).mkdir()
             # None where nobody watches.
@@ -74,10 +70,7 @@ def _write(
         for place, content in texts.items():
             (new / place).write_text(content, encoding="utf-8")
         if verify is not None:
-            verify(place_of_new)
-        _exchange(new, folder)
-    finally:
-        shutil.rmtree(place_of_new, ignore_errors=True)
+            verify(new.parent)
 
 
 def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]], features: Features) -> None:
@@ -121,19 +114,3 @@ def _link_or_copy(source: Path, target: Path) -> None:
         os.link(source, target)
     except OSError:
         shutil.copyfile(source, target)
-
-
-def _exchange(new: Path, folder: Path) -> None:
-    """Put `new` in the place of `folder`."""
-    if not folder.exists():
-        os.replace(new, folder)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
-    os.replace(folder, old / folder.name)
-    try:
-        os.replace(new, folder)
-    except OSError:
-        os.replace(old / folder.name, folder)
-        old.rmdir()
-        raise
-    shutil.rmtree(old, ignore_errors=True)

@@ -1,5 +1,6 @@
 """`spotdiff data check`: what it counts, what it finds wrong, and its exit code."""
 
+import io
 import os
 import shutil
 from collections.abc import Callable, Sequence
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from scenes import scene_row
 from videos import write_video
 
@@ -89,6 +91,60 @@ def test_faults_of_rows_are_named_and_media_left_alone_until_they_are_mended(
     assert "kinds of faults" in said[-1]
 
 
+BROKEN = {"bytes": b"\x89PNG broken", "path": None}
+OUTSIDE = [[[0, 0, 65, 10], [5, 5, 25, 45]], *[[[20, 10, 64, 48], [0, 40, 50, 80]]] * 2, []]
+
+
+def named(number: int, answer: str) -> Row:
+    """Changes of a row whose first image is called after its right answer."""
+    data = io.BytesIO()
+    Image.new("RGB", (64, 48), (number, 0, 0)).save(data, "PNG")
+    return {
+        "answer": answer,
+        "image_1": {"bytes": data.getvalue(), "path": f"{number}_{'right' * (answer == 'B')}.png"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("config", "changes", "said"),
+    [
+        ("state_invariance", [{"image_2": BROKEN}], "row q0, field image_2: the image cannot be decoded"),
+        ("state_invariance", [{}], "state_invariance: 1 questions, where the paper has 219"),
+        ("state_invariance", [{"id": "x"}, {"id": "x"}], "row x, field id: appears 2 times"),
+        ("state_invariance", [{"answer": "C"}], "row q0, field answer: the right answer 'C' is none of the 2 options"),
+        (
+            "state_invariance",
+            [{"options": ["Same", "same "]}],
+            "state_invariance/q0, field options: two options say the",
+        ),
+        ("state_invariance", [{"answer": "A"}] * 20, "state_invariance, field answer: right letters are not balanced"),
+        (
+            "state_invariance",
+            [named(number, "AB"[number % 2]) for number in range(20)],
+            "state_invariance, fields image_1, image_2: file names tell the right letter in 20 of 20 questions",
+        ),
+        (
+            "spatial_perception",
+            [{"option_boxes": OUTSIDE}],
+            "row q0, field option_boxes[0]: box [0, 0, 65, 10] does not lie inside image 1, which is 64x48",
+        ),
+    ],
+)
+def test_what_is_wrong_with_rows_of_m4bench_is_said_with_row_and_field(
+    make_row: MakeRow,
+    plain_row: MakeRow,
+    data_folder: Write,
+    capsys: pytest.CaptureFixture[str],
+    config: str,
+    changes: Sequence[Row],
+    said: str,
+) -> None:
+    make = plain_row if config.startswith("state") else make_row
+    data_folder(**{config: [make(**{"name": f"q{number}", **change}) for number, change in enumerate(changes)]})
+    lines = checked("m4bench", capsys)[2]
+    assert any(said in line for line in lines), lines
+
+
 def test_a_fault_that_many_rows_share_is_said_once_with_the_first_of_them(
     plain_row: MakeRow, data_folder: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -160,7 +216,11 @@ def test_missing_videos_are_counted_with_five_names_and_broken_ones_named(
     cut.write_bytes(cut.read_bytes()[:-500])
     code, _, said = checked("m3verse", capsys)
     assert code == 1
-    names = [f"videos/sim/s{number}/state_{state}.mp4" for number in range(3) for state in (0, 1)]
+    names = [
+        f"videos/sim/s{number}/state_{state}.mp4 of sim/s{number}-1 (scene sim/s{number})"
+        for number in range(3)
+        for state in (0, 1)
+    ]
     assert (
         f"6 times: there is no such file ({', '.join(names[:5])} and 1 more). Prepare the data with its videos" in said
     )

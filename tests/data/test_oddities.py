@@ -108,7 +108,9 @@ def test_nearly_the_same_images_across_options_are_found(tmp_path: Path) -> None
         "option_kinds": [],
     }
     write_data_set(tmp_path / "set", {"exo": [row, {**row, "id": "r", "option_d": picture(1)}]}, features())
-    assert found(tmp_path / "set", "egoexo_next") == ["exo/r (A, D): two options show nearly the same image"]
+    assert found(tmp_path / "set", "egoexo_next") == [
+        "exo/r, field options (A, D): two options show nearly the same image"
+    ]
 
 
 def test_check_prints_oddities_and_does_not_fail_for_them(

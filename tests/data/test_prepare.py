@@ -94,7 +94,7 @@ def test_a_line_becomes_a_row(release: Callable[..., Path], name: str) -> None:
 
 def test_both_forms_of_a_question_become_one_row_in_either_order(release: Callable[..., Path]) -> None:
     rows = [
-        read_questions(release(*lines))["spatial_perception"]
+        list(read_questions(release(*lines))["spatial_perception"])
         for lines in ([with_boxes(), with_boxes(PROMPTED)], [with_boxes(PROMPTED), with_boxes()])
     ]
     assert rows[0] == rows[1]
@@ -126,7 +126,7 @@ def test_the_same_two_images_are_one_pair_in_either_order(release: Callable[...,
 
 
 def test_no_path_of_the_release_is_left(release: Callable[..., Path]) -> None:
-    row = read_questions(release(yes_or_no()))["state_invariance"][0]
+    (row,) = read_questions(release(yes_or_no()))["state_invariance"]
     assert not any(
         "same" in str(value) for name, value in row.items() if name not in ("question", "image_1", "image_2")
     )
@@ -135,14 +135,16 @@ def test_no_path_of_the_release_is_left(release: Callable[..., Path]) -> None:
 def test_an_inferred_size_gives_way_to_that_of_the_image(release: Callable[..., Path]) -> None:
     sizes: Line = {"image_sizes": [[11, 8], [12, 10]], "image_size_exact": [False, True]}
     lines = [with_boxes(**sizes), with_boxes(PROMPTED, **sizes)]
-    assert read_questions(release(*lines))["spatial_perception"][0]["image_sizes"] == [[10, 8], [12, 10]]
-    assert read_questions(release(*lines), images=False)["spatial_perception"][0]["image_sizes"] == [[11, 8], [12, 10]]
+    (row,) = read_questions(release(*lines))["spatial_perception"]
+    assert row["image_sizes"] == [[10, 8], [12, 10]]
+    (row,) = read_questions(release(*lines), images=False)["spatial_perception"]
+    assert row["image_sizes"] == [[11, 8], [12, 10]]
 
 
 def test_an_inferred_size_far_from_that_of_the_image_stays_for_the_check_to_find(release: Callable[..., Path]) -> None:
     sizes: Line = {"image_sizes": [[30, 8], [12, 9]], "image_size_exact": [False, True]}
-    rows = read_questions(release(with_boxes(**sizes), with_boxes(PROMPTED, **sizes)))
-    assert rows["spatial_perception"][0]["image_sizes"] == [[30, 8], [12, 9]]
+    (row,) = read_questions(release(with_boxes(**sizes), with_boxes(PROMPTED, **sizes)))["spatial_perception"]
+    assert row["image_sizes"] == [[30, 8], [12, 9]]
 
 
 @pytest.mark.parametrize(
@@ -196,6 +198,7 @@ def test_faults_of_all_questions_come_in_one_error(release: Callable[..., Path])
     lines = [
         yes_or_no(id="beyond", answer="C"),
         yes_or_no(id="lost", images=["gone/1.png", "imgs/same"]),
+        yes_or_no(id="no image", images=["imgs/same/1.png", "questions.jsonl"]),
         with_boxes(),
         with_boxes(id="half"),
         with_boxes(PROMPTED, option_boxes={"A": [[0, 0, 3, 3], [0, 0, 40, 4]]}),
@@ -204,13 +207,19 @@ def test_faults_of_all_questions_come_in_one_error(release: Callable[..., Path])
         read_questions(
             release(
                 *[
-                    {**line, "option_boxes": lines[4]["option_boxes"]} if "question_template" in line else line
+                    {**line, "option_boxes": lines[-1]["option_boxes"]} if "question_template" in line else line
                     for line in lines
                 ]
             )
         )
     found = [(problem.row, problem.field) for problem in caught.value.problems]
-    assert {("beyond", "answer"), ("lost", "image_1"), ("lost", "image_2"), ("half", "task")} <= set(found)
+    assert {
+        ("beyond", "answer"),
+        ("lost", "image_1"),
+        ("lost", "image_2"),
+        ("no image", "image_2"),
+        ("half", "task"),
+    } <= set(found)
     assert ("p/1", "option_boxes[0]") in found
     assert "nothing was prepared" in str(caught.value)
 

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def prepared(data_folder: Callable[..., Path], plain_row: MakeRow) -> Path:
     )
 
 
-def upload(server: HubServer, folder: Path, *arguments: str, token: str = TOKEN) -> subprocess.CompletedProcess[str]:
+def command(server: HubServer, folder: Path, *arguments: str, token: str = TOKEN) -> dict[str, Any]:
     """`spotdiff data publish NAME --repo ORG/NAME ARGUMENTS` with the data set in `folder`, which is called NAME."""
     environment = server.environment(
         folder.parent.parent / "client",
@@ -48,13 +49,25 @@ def upload(server: HubServer, folder: Path, *arguments: str, token: str = TOKEN)
         HF_HUB_DISABLE_XET="1",
         PYTHONPATH=os.getcwd(),
     )
-    return subprocess.run(
-        [sys.executable, "-c", _MAIN, "data", "publish", folder.name, "--repo", f"ORG/{folder.name}", *arguments],
-        env={name: value for name, value in environment.items() if value},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    return {
+        "args": [
+            sys.executable,
+            "-c",
+            _MAIN,
+            "data",
+            "publish",
+            folder.name,
+            "--repo",
+            f"ORG/{folder.name}",
+            *arguments,
+        ],
+        "env": {name: value for name, value in environment.items() if value},
+        "text": True,
+    }
+
+
+def upload(server: HubServer, folder: Path, *arguments: str, token: str = TOKEN) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(**command(server, folder, *arguments, token=token), capture_output=True, timeout=120)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -115,6 +128,43 @@ def test_no_video_of_mvvbench_arrives(server: HubServer, tmp_path: Path) -> None
     done = upload(server, tmp_path / "data" / "mvvbench")
     assert done.returncode == 0, done.stderr
     assert set(contents(server.repositories["ORG/mvvbench"])) == {"README.md", "questions/test.parquet"}
+
+
+def sent(server: HubServer) -> list[str]:
+    """Digests of the files stored apart that clients sent, with the number of each part."""
+    return [request.split("/", 2)[2] for request in server.requests if request.startswith("PUT /objects/")]
+
+
+def test_large_files_go_up_in_parts(tmp_path: Path, prepared: Path) -> None:
+    with HubServer({}, tmp_path / "hub", part_size=10_000) as server:
+        done = upload(server, prepared)
+        assert done.returncode == 0, done.stderr
+        assert contents(server.repositories[REPO]) == contents(prepared)
+        sizes = [path.stat().st_size for path in prepared.glob("*/*.parquet")]
+        assert len(sent(server)) == sum(-(-size // 10_000) for size in sizes) > 2
+
+
+def test_an_upload_that_was_killed_goes_on_with_what_is_lacking(server: HubServer, prepared: Path) -> None:
+    server.faults.stuck = 1
+    killed = subprocess.Popen(**command(server, prepared), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while len(sent(server)) < 2:
+        assert killed.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    killed.kill()
+    killed.wait()
+    server.faults.stuck = None
+    server.faults.freed.set()
+    assert not contents(server.repositories[REPO])
+    arrived, lacking = server.stored(), sent(server)
+    server.requests.clear()
+    done = upload(server, prepared)
+    assert done.returncode == 0, done.stderr
+    assert len(arrived) == 1
+    assert sent(server) == [digest for digest in lacking if digest not in arrived]
+    assert contents(server.repositories[REPO]) == contents(prepared)
+    assert len(server.tags) == 1
 
 
 @pytest.mark.parametrize("status", [401, 403])

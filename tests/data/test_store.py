@@ -1,14 +1,16 @@
 """Where a data set lies, and what is said when it is not there or broken."""
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import datasets
+import pyarrow
 import pytest
 
 from spotdiff.benchmarks.m4bench.schema import IMAGE_COLUMNS, features
-from spotdiff.data.store import locate, parquet_files, read_config
+from spotdiff.data.store import locate, parquet_files, read_config, stream_rows
 from spotdiff.data.write import write_data_set
 from spotdiff.errors import DataError
 from spotdiff.settings import Settings
@@ -86,3 +88,21 @@ def test_a_changed_file_is_read_anew(make_row: MakeRow, tmp_path: Path) -> None:
     for name in ("first", "other"):
         write_data_set(tmp_path / "set", {"one": [make_row(name)]}, features())
         assert list(read_config(tmp_path / "set", "one", IMAGE_COLUMNS)["id"]) == [name]
+
+
+def test_a_config_that_is_streamed_is_never_in_memory_as_a_whole(
+    plain_row: MakeRow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = 500_000
+    monkeypatch.setattr("spotdiff.data.write.BYTES_A_GROUP", 2 * size)
+    rows = [
+        plain_row(str(number), image_1={"bytes": random.Random(0).randbytes(size), "path": None})
+        for number in range(60)
+    ]
+    write_data_set(tmp_path / "set", {"one": rows}, features())
+    before = pyarrow.total_allocated_bytes()
+    held = []
+    for _ in stream_rows(tmp_path / "set", "one"):
+        held.append(pyarrow.total_allocated_bytes() - before)
+    assert len(held) == 60
+    assert max(held) < 60 * size / 2

@@ -31,6 +31,7 @@ def names(folder: Path) -> list[str]:
 
 def test_rows_come_back_as_they_were_written(make_row: MakeRow, tmp_path: Path) -> None:
     rows = [make_row("a/b ü \u2028 🙂"), make_row("q2", image_2=None, options=["x", "y"], option_boxes=[[], []])]
+    rows.append(make_row("", question="", options=["", "y" * 1_000_000], option_boxes=[[], []], category=" \0\n"))
     write_data_set(tmp_path / "set", {"one": rows}, features())
     assert list(read_config(tmp_path / "set", "one", IMAGE_COLUMNS)) == rows
 

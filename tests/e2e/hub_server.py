@@ -36,13 +36,16 @@ class Faults:
     """What goes wrong, by repository id, or by file within any repository.
 
     gated: their files need an agreement. cut: how many more times the connection is closed in the middle of a file.
-    forged: files whose stated sha256 is that of another content. refused: status of every attempt to write.
+    forged: files whose stated sha256 is that of another content. refused: status of every attempt to write. stuck: how
+    many parts of large files come in before all others wait for `freed`.
     """
 
     gated: set[str] = field(default_factory=set)
     cut: Counter[str] = field(default_factory=Counter)
     forged: set[str] = field(default_factory=set)
     refused: int = 0
+    stuck: int | None = None
+    freed: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass(frozen=True)
@@ -74,17 +77,20 @@ def _blob(content: bytes) -> str:
 class HubServer:
     """Serves folders as data set repositories, and takes uploads into them.
 
-    repositories: id (`ORG/NAME`) -> folder. Repositories that are created lie below `new`.
+    repositories: id (`ORG/NAME`) -> folder. Repositories that are created lie below `new`. Files that are stored apart
+    come in parts of `part_size` bytes, by default whole.
     """
 
-    def __init__(self, repositories: Mapping[str, Path], new: Path | None = None) -> None:
+    def __init__(self, repositories: Mapping[str, Path], new: Path | None = None, part_size: int | None = None) -> None:
         self.repositories = dict(repositories)
         self.faults = Faults()
         self.tags: dict[str, str] = {}
         self.requests: list[str] = []
+        self.part_size = part_size
         self._new = new
         self._lock = threading.Lock()
         self._objects: dict[str, bytes] = {}
+        self._parts: dict[tuple[str, int], bytes] = {}
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"hub": self}))
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
@@ -121,9 +127,35 @@ class HubServer:
         (self._new / repository).mkdir(parents=True, exist_ok=True)
         self.repositories.setdefault(repository, self._new / repository)
 
-    def receive(self, sha256: str, content: bytes) -> None:
+    def receive(self, sha256: str, part: int, content: bytes) -> None:
+        """part: from 1 on."""
         with self._lock:
-            self._objects[sha256] = content
+            waits = self.faults.stuck is not None and len(self._parts) >= self.faults.stuck
+            if not waits:
+                self._parts[sha256, part] = content
+        if waits:
+            self.faults.freed.wait(60)
+
+    def complete(self, sha256: str, parts: Collection[int]) -> None:
+        """All parts of a file are in."""
+        content = b"".join(self._parts[sha256, part] for part in sorted(parts))
+        assert hashlib.sha256(content).hexdigest() == sha256
+        self._objects[sha256] = content
+
+    def stored(self) -> set[str]:
+        """Digests of the files stored apart that came in whole."""
+        return set(self._objects)
+
+    def upload_of(self, sha256: str, size: int) -> dict[str, Any]:
+        """Where a file that is stored apart is to be sent; nowhere if it is here."""
+        if sha256 in self._objects:
+            return {}
+        place = f"{self.url}/objects/{sha256}"
+        if self.part_size is None:
+            return {"actions": {"upload": {"href": place}}}
+        parts = range(1, -(-size // self.part_size) + 1)
+        header = {f"{part:05}": f"{place}/{part}" for part in parts}
+        return {"actions": {"upload": {"href": place, "header": {"chunk_size": str(self.part_size), **header}}}}
 
     def apply(self, repository: str, lines: str) -> None:
         """A commit, one JSON object a line."""
@@ -170,9 +202,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._create()
         if path == "/api/validate-yaml":
             return self._json({"errors": [], "warnings": []})
-        if match := re.fullmatch(r"/objects/([0-9a-f]{64})", path):
-            self.hub.receive(match[1], self.body)
-            return self._send(200, b"")
+        if match := re.fullmatch(r"/objects/([0-9a-f]{64})(?:/(\d+))?", path):
+            return self._object(match[1], match[2])
         if match := re.fullmatch(r"/api/datasets/([^/]+/[^/]+)(?:/([a-z-]+)(?:/([^/]+)(?:/(.*))?)?)?", path):
             return self._api(match[1], match[2] or "revision", match[3] or "main", match[4] or "")
         if match := re.fullmatch(r"/datasets/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path):
@@ -318,14 +349,19 @@ class _Handler(BaseHTTPRequestHandler):
         if not self._may_write():
             return
         objects = [
-            {
-                "oid": entry["oid"],
-                "size": entry["size"],
-                "actions": {"upload": {"href": f"{self.hub.url}/objects/{entry['oid']}"}},
-            }
+            {"oid": entry["oid"], "size": entry["size"], **self.hub.upload_of(entry["oid"], entry["size"])}
             for entry in json.loads(self.body)["objects"]
         ]
         self._json({"transfer": "basic", "objects": objects})
+
+    def _object(self, sha256: str, part: str | None) -> None:
+        if self.command == "POST":
+            self.hub.complete(sha256, [entry["partNumber"] for entry in json.loads(self.body)["parts"]])
+            return self._json({})
+        self.hub.receive(sha256, int(part or 1), self.body)
+        if part is None:
+            self.hub.complete(sha256, [1])
+        return self._send(200, b"", {"ETag": f'"{part}"'})
 
     # --- sending ---------------------------------------------------------------------------------------------------
 

@@ -109,12 +109,15 @@ def run_vlmeval(folder: Path, client: Mapping[str, str]) -> dict[str, object]:
 def test_both_frameworks_run_from_the_hub_and_again_without_the_server_and_record_the_commit(
     server: HubServer, client: dict[str, str], tmp_path: Path
 ) -> None:
+    server.tags["v1-pinned"] = server.commit(REPO)
+    client = {**client, "SPOTDIFF_HUB_REVISION": "v1-pinned"}
     first = run_lmms(tmp_path / "online", client)
     names = set(read_config(MINI, "state_invariance", IMAGE_COLUMNS)["id"])
     assert {name.split("/")[-1] for name in first.scored()} == names
     metadata = first.results()["configs"][TASK]["metadata"]
     assert metadata["revision"] == server.commit(REPO)
     assert metadata["settings"]["hub"] == "ORG"
+    assert metadata["settings"]["hub_revision"] == "v1-pinned"
     assert run_vlmeval(tmp_path / "vlmeval", client)["revision"] == server.commit(REPO)
 
     server.__exit__()

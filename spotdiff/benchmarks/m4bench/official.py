@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from spotdiff.benchmarks.m4bench.official_entries import Entry, Fault, Rows, part_of
 from spotdiff.benchmarks.m4bench.official_images import Embedded, Source, Stored, released_name, stored
@@ -34,15 +33,15 @@ _JSON = "instruction*.json"
 class Release:
     """rows: config -> rows of the canonical schema. notes: what is to be said of them."""
 
-    rows: Mapping[str, Iterable[Mapping[str, Any]]]
+    rows: Mapping[str, Rows]
     notes: Sequence[str] = ()
 
 
 def read_official(folder: Path, *, images: bool = True) -> Release:
     """The questions of each part that the folder holds, in the order of its files.
 
-    images: embed the images; without, the image columns are None. TSVs are read through once, which finds their faults;
-    their images are read again, one row's at a time, when the rows are taken. Images are not decoded, only their sizes.
+    images: embed the images; without, the image columns are None. Files are read through once, which finds faults; the
+    images are read again, one row's at a time, when the rows are taken. Images are not decoded, only their sizes.
     Raises DataError with every fault of all files, naming file, question and field.
     """
     if any((folder / name).is_file() for name in TABLES):
@@ -50,16 +49,20 @@ def read_official(folder: Path, *, images: bool = True) -> Release:
     reading = _Reading(folder, images)
     reading.read()
     raise_problems(reading.problems, str(folder), "nothing was prepared")
-    rows = {config: Rows(entries, images=images) for config, entries in reading.entries.items()}
+    rows = {config: _rows(entries, images=images) for config, entries in reading.entries.items()}
     return Release(rows, tuple(reading.notes()))
+
+
+def _rows(entries: Sequence[Entry], *, images: bool) -> Rows:
+    return Rows([entry.row() for entry in entries], [entry.images if images else None for entry in entries])
 
 
 def counts(release: Release) -> Table:
     """How many questions of each setting the rows can ask, beside the paper's numbers."""
     body = []
     for setting in SETTINGS:
-        rows = release.rows.get(setting.config, ())
-        texts = rows.texts if isinstance(rows, Rows) else rows
+        rows = release.rows.get(setting.config)
+        texts = rows.texts if rows else ()
         asked = sum(bool(row["visual_prompt"]) or not setting.options for row in texts)
         body.append((setting.title, asked, setting.questions))
     body.append(("all", sum(found for _, found, _ in body), sum(paper for _, _, paper in body)))

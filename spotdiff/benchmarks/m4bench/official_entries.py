@@ -12,6 +12,7 @@ from spotdiff.benchmarks.m4bench.schema import IMAGE_COLUMNS, pair_of
 from spotdiff.errors import Problem
 
 Boxes = Sequence[Sequence[int]]
+Images = tuple[Source, Source]
 
 STATES = ("state_invariance", "state_comparison")
 """Configs without boxes. The release's code puts a blank behind their questions, which its prompts therefore have."""
@@ -78,7 +79,7 @@ class Entry:
     visual_prompt: str = ""
     visual_prompt_boxes: Boxes = ()
     sizes: Sequence[tuple[int, int]] = ()
-    images: tuple[Source, Source] | None = None
+    images: Images | None = None
     inexact: int = 0
 
     @property
@@ -109,18 +110,21 @@ class Entry:
 
 
 class Rows:
-    """The canonical rows of some questions; the images of a row are read when it is taken, as they are stored."""
+    """The canonical rows of some questions; the images of a row are read when it is taken, as they are stored.
 
-    def __init__(self, entries: Sequence[Entry], *, images: bool) -> None:
-        self.texts = [entry.row() for entry in entries]
-        self._sources = [entry.images if images else None for entry in entries]
+    texts: the rows without their images. images: of each row, or None where its image columns are to be None.
+    """
+
+    def __init__(self, texts: Sequence[Mapping[str, Any]], images: Sequence[Images | None]) -> None:
+        self.texts = texts
+        self._images = images
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         """Raises DataError when an image cannot be read any more."""
-        for text, sources in zip(self.texts, self._sources, strict=True):
+        for text, sources in zip(self.texts, self._images, strict=True):
             images = [{"bytes": source.read(), "path": None} for source in sources] if sources else [None, None]
             yield {**text, **dict(zip(IMAGE_COLUMNS, images, strict=True))}
 

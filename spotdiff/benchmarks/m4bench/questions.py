@@ -14,13 +14,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from spotdiff.benchmarks.m4bench.official_entries import Images, Rows
+from spotdiff.benchmarks.m4bench.official_images import Source, Stored
 from spotdiff.benchmarks.m4bench.protocol import problems
 from spotdiff.benchmarks.m4bench.schema import IMAGE_COLUMNS, pair_of
 from spotdiff.benchmarks.m4bench.tables import SETTINGS
 from spotdiff.data.checks import raise_problems
 from spotdiff.data.lines import lines_of
 from spotdiff.errors import DataError, Problem
-from spotdiff.media.images import open_image
 from spotdiff.question import LETTERS
 from spotdiff.tasks import Setting
 
@@ -41,10 +42,11 @@ _OPTIONAL = {
 }
 
 
-def read_questions(folder: Path, *, images: bool = True) -> dict[str, list[dict[str, Any]]]:
+def read_questions(folder: Path, *, images: bool = True) -> dict[str, Rows]:
     """Config -> rows of the canonical schema, for each config that has any.
 
-    images: embed the images; without, the image columns are None, which is enough to score stored replies.
+    images: embed the images; without, the image columns are None, which is enough to score stored replies. They are
+    read when the rows are taken; only their sizes are looked at here.
     Raises DataError naming file, line and field; faults that leave the table readable come all in one.
     """
     path = next((folder / name for name in NAMES if (folder / name).is_file()), None)
@@ -58,11 +60,11 @@ def read_questions(folder: Path, *, images: bool = True) -> dict[str, list[dict[
         known = rows[setting.config].get(row["id"])
         rows[setting.config][row["id"]] = row if known is None else _joined(place, known, row)
         found += problems(row, place)
-    by_config = {config: list(entries.values()) for config, entries in rows.items() if entries}
-    for entries in by_config.values():
+    by_config = {}
+    for config, entries in ((config, list(entries.values())) for config, entries in rows.items() if entries):
         found += _unpaired(entries, str(path))
-        for row in entries:
-            found += _finish(row, folder if images else None, str(path))
+        sources = [_finish(row, folder if images else None, str(path), found) for row in entries]
+        by_config[config] = Rows(entries, sources)
     if not by_config:
         raise DataError(f"{path} holds no questions")
     raise_problems(found, f"{path}", "nothing was prepared")
@@ -175,34 +177,33 @@ def _unpaired(rows: list[dict[str, Any]], file: str) -> list[Problem]:
     ]
 
 
-def _finish(row: dict[str, Any], folder: Path | None, file: str) -> list[Problem]:
-    """Replace the image paths, which tell the answer of many questions, by the encoded images."""
-    exact, _ = row.pop("_exact"), row.pop("_settings")
-    found = []
-    for number, (column, name) in enumerate(zip(IMAGE_COLUMNS, row.pop("_images"), strict=True)):
-        row[column] = None
-        if folder is None:
-            continue
+def _finish(row: dict[str, Any], folder: Path | None, file: str, found: list[Problem]) -> Images | None:
+    """Take the image paths, which tell the answer of many questions, out of the row; return the images themselves.
+
+    folder: that of the table, None where no image is wanted. found: gets what is wrong with the images.
+    """
+    exact, names, _ = row.pop("_exact"), row.pop("_images"), row.pop("_settings")
+    if folder is None:
+        return None
+    images: list[Source] = []
+    for number, (column, name) in enumerate(zip(IMAGE_COLUMNS, names, strict=True)):
         try:
-            row[column] = {"bytes": (folder / name).read_bytes(), "path": None}
-        except OSError as error:
-            message = f"{folder / name} cannot be read ({error.strerror})"
+            image = Stored.of(folder / name)
+        except ValueError as error:
+            message = f"{folder / name}: {error}"
             found.append(Problem(file, row["id"], column, message, "Fetch the images of the release"))
             continue
+        images.append(image)
         if row["image_sizes"] and not exact[number]:
-            row["image_sizes"] = _corrected(row["image_sizes"], number, row[column])
-    return found
+            row["image_sizes"] = _corrected(row["image_sizes"], number, image.size)
+    return (images[0], images[1]) if len(images) == len(IMAGE_COLUMNS) else None
 
 
-def _corrected(sizes: list[list[int]], number: int, image: Mapping[str, Any]) -> list[list[int]]:
-    """An inferred size is a pixel or two off at times: the image itself knows better, if it can be decoded.
+def _corrected(sizes: list[list[int]], number: int, size: tuple[int, int]) -> list[list[int]]:
+    """An inferred size is a pixel or two off at times: the image itself, of that size, knows better.
 
     An image of quite another size is the wrong one; the check of the images says so.
     """
-    try:
-        size = list(open_image(image, "").size)
-    except DataError:
-        return sizes
     if any(abs(true - inferred) > _OFF_BY for true, inferred in zip(size, sizes[number], strict=True)):
         return sizes
-    return [size if place == number else known for place, known in enumerate(sizes)]
+    return [list(size) if place == number else known for place, known in enumerate(sizes)]

@@ -442,6 +442,7 @@ def test_every_field_and_pixel_survives_prepare_and_load(
         assert row["question"] == line["question"]
         assert row["options"] == list(line["option_templates"].values())
         assert row["answer"] == line["answer"]
+        assert row["category"] == row["visual_prompt"] == ""
         for column, name in zip(("image_1", "image_2"), line["images"], strict=True):
             assert row[column]["bytes"] == held[name]
             assert not row[column]["path"]
@@ -451,12 +452,16 @@ def test_every_field_and_pixel_survives_prepare_and_load(
     assert asked.prompt == prompt(lines[0])
 
 
-def test_only_the_row_that_is_taken_is_in_memory(tmp_path: Path, images: Images) -> None:
+@pytest.mark.parametrize("form", ["tsv", "json", "table"])
+def test_only_the_row_that_is_taken_is_in_memory(tmp_path: Path, images: Images, form: str) -> None:
     lines = [state("State_Invariance", k, answer="A") for k in range(40)]
     # What stands behind the end of an image is no fault, and is kept.
     small = next(iter(images.values()))
     held = {name: small + random.Random(name).randbytes(150_000) for line in lines for name in line["images"]}
-    write_tsvs(tmp_path, lines, held)
+    if form == "tsv":
+        write_tsvs(tmp_path, lines, held)
+    else:
+        write_images((write_table if form == "table" else write_json)(tmp_path, lines), held)
     tracemalloc.start()
     rows = read_official(tmp_path).rows["state_invariance"]
     taken = sum(len(row[column]["bytes"]) for row in rows for column in ("image_1", "image_2"))
