@@ -2,6 +2,7 @@
 # make test   every test, in both frameworks
 # make quick  the tests that need no framework and are not slow
 # make lint   ruff and mypy
+# make browser  Chromium for the test of the report's page, where it is missing, this is Debian, and root runs it
 # make bench  speed and memory beside other ways to the same result; BENCH="--questions 100" for fewer questions
 #
 # Each sets up what it needs. PYTHON chooses the interpreter, 3.10 to 3.12.
@@ -12,7 +13,7 @@ LIGHT := .venv-light
 DEMO := build/demo
 PIP := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test quick lint bench clean
+.PHONY: demo test browser quick lint bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -22,8 +23,14 @@ demo: $(VENV)/.installed
 	$(VENV)/bin/vlmeval run --data M4Bench_Mini --model spotdiff_baseline_shortcut --work-dir $(DEMO)/vlmeval
 	$(VENV)/bin/spotdiff report $(DEMO)/lmms_eval $(DEMO)/vlmeval
 
-test: $(VENV)/.installed-dev lint
+test: $(VENV)/.installed-dev lint browser
 	$(VENV)/bin/python -m pytest -n 2 --dist loadgroup
+
+# What the test of the report's page needs; without it, that test is skipped.
+browser:
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null \
+	    || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -qq -y chromium chromium-driver; } >/dev/null 2>&1 \
+	    || echo "no chromium and chromedriver: tests/e2e/test_page.py is skipped"
 
 quick: $(LIGHT)/.installed
 	$(LIGHT)/bin/python -m pytest -m "not framework and not e2e and not slow" -n 2

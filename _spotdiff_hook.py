@@ -20,10 +20,15 @@ if TYPE_CHECKING:
 OFF_SWITCH = "SPOTDIFF_NO_REGISTER"
 
 _HOOKS = {
+    "lmms_eval.caching.response_cache": ("lmms_eval_tasks.secrets", "keep_secrets_of_cache"),
+    "lmms_eval.loggers.evaluation_tracker": ("lmms_eval_tasks.secrets", "keep_secrets"),
     "lmms_eval.tasks": ("lmms_eval_tasks.registration", "add_tasks"),
     "lmms_eval.tui.discovery": ("lmms_eval_tasks.registration", "add_to_discovery"),
     "vlmeval.config": ("vlmeval_ext.registration", "add_models"),
     "vlmeval.dataset": ("vlmeval_ext.registration", "add_data_sets"),
+    "vlmeval.inference": ("vlmeval_ext.registration", "guard_inference"),
+    "vlmeval.inference_api": ("vlmeval_ext.registration", "guard_api_inference"),
+    "vlmeval.smp.status_report": ("vlmeval_ext.secrets", "keep_secrets"),
 }
 """Module of a framework -> module and function of ours, which is called with the framework's module."""
 

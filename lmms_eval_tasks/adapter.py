@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import sys
-from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ParamSpec, TypeVar
 
+from lmms_eval_tasks.ordering import ScenePrompt
 from spotdiff.errors import SettingError, SpotdiffError
 from spotdiff.evaluation import MEDIA_FREE_MODELS, SETTING_COLUMN, TASK_COLUMN, Evaluation
+from spotdiff.failures import Tally, advice
 from spotdiff.media.clips import link_by_digest
 from spotdiff.media.forms import Form
+from spotdiff.media.prefetch import Ahead, clips_of
 from spotdiff.question import Image, Question, Shown, Text, Video
 from spotdiff.runs.records import to_record
-from spotdiff.scoring import PARSED, balanced_mean
-from spotdiff.tasks import task
+from spotdiff.scoring import PARSED, Scored, balanced_mean
+from spotdiff.tasks import INPUTS, PARTIAL, task
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,12 +38,21 @@ STRATUM = "stratum"
 
 @dataclass
 class _Load:
-    """One loading of a task. totals: complete number of questions by setting. seen_whole: its media were checked."""
+    """One loading of a task.
+
+    totals: complete number of questions by setting. seen_whole: its media were checked. ahead: the questions of this
+    process, as lmms-eval asked for their texts. scenes: cluster -> its number, in the order of the questions.
+    """
 
     evaluation: Evaluation
     totals: Mapping[str, int]
     seen_whole: bool = False
+    ahead: Ahead = field(default_factory=Ahead)
+    scenes: dict[str, int] = field(default_factory=dict)
 
+
+TALLIES: list[tuple[str, Tally]] = []
+"""Tasks whose results were put together in this process, in that order, with what became of their questions."""
 
 _loads: dict[int, _Load] = {}
 _numbers = itertools.count()
@@ -106,8 +118,14 @@ def load_documents(name: str) -> Any:
 @reported
 def doc_to_text(doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> str:
     """The text of the prompt. lmms-eval calls it for document 0 as it loads a task: before anything is asked."""
-    _attend(_load_of(doc), (lmms_eval_specific_kwargs or {}).get("model"))
-    return question_of(doc).prompt
+    load = _load_of(doc)
+    _attend(load, (lmms_eval_specific_kwargs or {}).get("model"))
+    question = load.evaluation.question(doc)
+    clips = clips_of(question, whole=load.evaluation.video_form() != "path")
+    if not clips:
+        return question.prompt
+    load.ahead.expect(question.id, clips)
+    return ScenePrompt(question.prompt, doc[TASK_COLUMN], load.scenes.setdefault(question.cluster, len(load.scenes)))
 
 
 def _attend(load: _Load, model: str | None) -> None:
@@ -135,12 +153,15 @@ def doc_to_messages(
     doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
 ) -> list[dict[str, Any]]:
     """One user turn with all parts in order; media are decoded here. A new list each call: some models change it."""
-    evaluation = _load_of(doc).evaluation
-    content = [_content(part, evaluation) for part in evaluation.shown(evaluation.question(doc))]
+    load = _load_of(doc)
+    question = load.evaluation.question(doc)
+    content = [content_of(part, load.evaluation) for part in load.evaluation.shown(question)]
+    load.ahead.asked(question.id)
     return [{"role": "user", "content": content}]
 
 
-def _content(part: Shown, evaluation: Evaluation) -> dict[str, Any]:
+def content_of(part: Shown, evaluation: Evaluation) -> dict[str, Any]:
+    """A part in the form of a chat message; a video in the form that the model takes."""
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     if isinstance(part, Image):
@@ -156,7 +177,8 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
     Raises SettingError where there are videos, unless they are to be given as images: of two videos most such models
     drop the second or mix both.
     """
-    evaluation = _load_of(doc).evaluation
+    load = _load_of(doc)
+    evaluation = load.evaluation
     question = evaluation.question(doc)
     given_as_images = evaluation.settings.video_form == "images"
     if any(isinstance(part, Video) for part in question.parts) and not given_as_images:
@@ -165,7 +187,9 @@ def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
             "SPOTDIFF_VIDEO_FORM=images to give every frame as an image, without the words between: many such models "
             "use the first image alone"
         )
-    return [part.open() for part in evaluation.shown(question, _IMAGES_ONLY) if isinstance(part, Image)]
+    images = [part.open() for part in evaluation.shown(question, _IMAGES_ONLY) if isinstance(part, Image)]
+    load.ahead.asked(question.id)
+    return images
 
 
 def doc_to_target(doc: Mapping[str, Any]) -> str:
@@ -180,22 +204,27 @@ def process_results(doc: Mapping[str, Any], results: list[str]) -> dict[str, dic
     name = doc[TASK_COLUMN]
     load = _load_of(doc)
     answer = load.evaluation.answer(load.evaluation.question(doc), results[0])
-    record = to_record(answer, name, load.totals[doc[SETTING_COLUMN]])
+    scored = answer.scored
+    record = to_record(answer, name, load.totals[doc[SETTING_COLUMN]], load.evaluation.benchmark.version)
     balanced = load.evaluation.benchmark.balanced
     shared = {"cluster": record["cluster"], **({STRATUM: record["groups"][balanced]} if balanced else {})}
     record = {**record, **shared}
+    became = {"outcome": scored.outcome, "failure": scored.failure, "task": name}
     return {
         "acc": record,
-        **{metric: {"score": value, **shared} for metric, value in answer.scored.extra.items()},
-        "parsed": {
-            "score": float(answer.scored.outcome == PARSED),
-            "outcome": answer.scored.outcome,
-            "task": name,
-            **shared,
-        },
-        "chance": {"score": answer.scored.chance, **shared},
-        "coverage": {"score": 1.0, "total": sum(load.totals.values()), **shared},
+        # Without a score lmms-eval leaves an item out of the standard error too.
+        "acc_answered": {**({} if scored.failed else {"score": scored.score}), **shared},
+        **{metric: {"score": value, **shared} for metric, value in scored.extra.items()},
+        "parsed": {"score": float(scored.outcome == PARSED), **shared},
+        "failed": {"score": float(scored.failed), **became, **shared},
+        "chance": {"score": scored.chance, **shared},
+        "coverage": {"score": _asked_whole(scored), "total": sum(load.totals.values()), **shared},
     }
+
+
+def _asked_whole(scored: Scored) -> float:
+    """1 unless texts are missing that the question rests on."""
+    return float(scored.groups.get(INPUTS) != PARTIAL)
 
 
 def mean(items: list[Mapping[str, Any]]) -> float:
@@ -203,16 +232,23 @@ def mean(items: list[Mapping[str, Any]]) -> float:
     return balanced_mean((item["score"] for item in items), (item.get(STRATUM) for item in items))
 
 
-def parsed(items: list[Mapping[str, Any]]) -> float:
-    """Share of replies that were read. What became of the others is said once more at the end of the run's log."""
-    unread = Counter(item["outcome"] for item in items if item["outcome"] != PARSED)
-    if unread:
-        said = ", ".join(f"{outcome} {count}" for outcome, count in unread.most_common())
-        total = unread.total()
-        print(f"spotdiff: {items[0]['task']}: {total} of {len(items)} replies score 0 unread: {said}", file=sys.stderr)
+def answered_mean(items: list[Mapping[str, Any]]) -> float:
+    """The same over the questions that did not fail; NaN where all of them did."""
+    answered = [item for item in items if "score" in item]
+    return mean(answered) if answered else math.nan
+
+
+def failed(items: list[Mapping[str, Any]]) -> float:
+    """Share of replies that are failures. What became of all is said at the end of the log, and kept in `TALLIES`."""
+    tally = Tally.of((item["outcome"], item["failure"]) for item in items)
+    name = items[0]["task"]
+    TALLIES.append((name, tally))
+    print(f"spotdiff: {name}: {tally}", file=sys.stderr)
+    if advised := advice(tally):
+        print(f"spotdiff: {name}: {advised}", file=sys.stderr)
     return mean(items)
 
 
 def coverage(items: list[Mapping[str, Any]]) -> float:
-    """Share of the complete task's questions that was asked."""
-    return len(items) / int(items[0]["total"])
+    """Share of the complete task's questions that was asked, with all texts that a question rests on."""
+    return float(sum(item["score"] for item in items) / items[0]["total"])

@@ -10,14 +10,18 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Callable[[Any], Any]:
+    from spotdiff.probes.stages import stages
     from spotdiff.tasks import tasks
 
-    if name not in tasks():
+    if name not in tasks() and name not in stages():
         raise AttributeError(f"there is no task {name}")
 
-    from lmms_eval_tasks.adapter import load_documents, reported
+    from lmms_eval_tasks import adapter
+    from lmms_eval_tasks import stages as texts
 
-    @reported
+    load_documents = adapter.load_documents if name in tasks() else texts.load_documents
+
+    @adapter.reported
     def documents(placeholder: Any) -> Any:
         return load_documents(name)
 

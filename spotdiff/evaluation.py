@@ -13,12 +13,23 @@ from typing import TYPE_CHECKING, Any
 from spotdiff.answers import Reading, read_reply
 from spotdiff.data.store import commit, digest_of_ends, locate, without_columns
 from spotdiff.errors import DataError, Problem
+from spotdiff.failures import failure_of
 from spotdiff.judge import Judge, Verdict
 from spotdiff.media.forms import FORMS, Form, form_for
-from spotdiff.question import Image, Panel, Question, Shown, Video
+from spotdiff.question import Asked, Image, Panel, Question, Shown, Video
 from spotdiff.scoring import Scored, chance, subset_score
 from spotdiff.settings import Settings, load_settings
-from spotdiff.tasks import DONOR_ROW, Benchmark, Setting, Table, Task, benchmarks
+from spotdiff.tasks import (
+    DONOR_ROW,
+    FROM_TEXTS,
+    TEXTS_COLUMN,
+    TEXTS_MISSING_COLUMN,
+    Benchmark,
+    Setting,
+    Table,
+    Task,
+    benchmarks,
+)
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -90,19 +101,39 @@ class Evaluation:
         """
         if not self.settings.allow_missing or not self.benchmark.video_columns:
             return rows
-        questions = (self.question({**row, SETTING_COLUMN: setting.name}) for row in rows)
-        whole = [number for number, asked in enumerate(questions) if all(v.path.is_file() for v in _videos(asked))]
+        whole = [
+            number
+            for number, row in enumerate(rows)
+            if all(path.is_file() for path in self._needed_videos(setting, row))
+        ]
         if not whole:
             raise DataError(f"{self.task.name}: no question has all of its videos. Prepare the data with their videos")
         return rows.select(whole) if len(whole) < len(rows) else rows
 
+    def _needed_videos(self, setting: Setting, row: Mapping[str, Any]) -> list[Path]:
+        """Those that a question shows, or all of its row where it rests on texts, which are found by their videos."""
+        if setting.options.get(FROM_TEXTS):
+            folder = locate(self.task.data, self.settings)
+            return [folder / name for name in self.benchmark.videos_of(row)]
+        return [video.path for video in _videos(self.question({**row, SETTING_COLUMN: setting.name}))]
+
     def _part(self, setting: Setting, rows: Dataset) -> Dataset:
-        """The rows of one setting, each marked with its task, its setting and, where it borrows images, the lender."""
-        marks = {TASK_COLUMN: [self.task.name] * len(rows), SETTING_COLUMN: [setting.name] * len(rows)}
+        """The rows of one setting, each marked with its task, its setting and, where it borrows images, the lender.
+
+        Where the setting rests on texts of an earlier stage, each has its own.
+        """
+        marks: dict[str, list[Any]] = {
+            TASK_COLUMN: [self.task.name] * len(rows),
+            SETTING_COLUMN: [setting.name] * len(rows),
+        }
         texts = without_columns(rows, self.benchmark.image_columns)
         donors = self.benchmark.donors(texts, setting, self.settings)
         if donors:
             marks[DONOR_COLUMN] = [donors.get(name, "") for name in rows["id"]]
+        if setting.options.get(FROM_TEXTS):
+            rested_on = self.benchmark.texts(self, setting, rows)
+            marks[TEXTS_COLUMN] = [list(found) for found, _ in rested_on]
+            marks[TEXTS_MISSING_COLUMN] = [missing for _, missing in rested_on]
         rows = without_columns(rows, marks)
         for name, values in marks.items():
             rows = rows.add_column(name, values)
@@ -219,13 +250,13 @@ class Evaluation:
         found: Mapping[str, Any] = rows[numbers[name]]
         return found
 
-    def shown(self, question: Question, forms: Collection[Form] = FORMS) -> Iterator[Shown]:
+    def shown(self, asked: Asked, forms: Collection[Form] = FORMS) -> Iterator[Shown]:
         """The parts as the model gets them, in order: a panel as one Image, a video given as images as one each frame.
 
         forms: those that the framework can hand over; images are given where the one in force is none of them. A video
         that stays whole is to be given in the form `video_form`. Frames are decoded here.
         """
-        for part in question.parts:
+        for part in asked.parts:
             if isinstance(part, Panel):
                 yield Image(part.image)
             elif isinstance(part, Video) and (part.as_images or self.video_form(forms) == "images"):
@@ -263,6 +294,7 @@ class Evaluation:
             options=len(question.options),
             groups=question.groups,
             extra=extra,
+            failure=failure_of(reply) or "",
         )
         return Answer(scored, reading, verdict)
 

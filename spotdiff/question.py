@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from spotdiff.draws import drawn
 from spotdiff.media.sampling import Sampling
@@ -80,6 +80,14 @@ Shown = Text | Image | Video
 """What an adapter has to hand over."""
 
 Part = Shown | Panel
+
+
+class Asked(Protocol):
+    """Whatever is put to a model."""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What the model receives, in order."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from spotdiff.scoring import (
@@ -13,7 +14,9 @@ from spotdiff.scoring import (
     letter_distribution,
     outcomes,
     overall,
+    parsed_only,
 )
+from spotdiff.tasks import INPUTS, PARTIAL
 
 
 def percent(share: float | None) -> str:
@@ -43,13 +46,25 @@ def notes(rows: Sequence[Scored]) -> list[str]:
     unread = ", ".join(f"{name} {count}" for name, count in counts.items() if name != PARSED and count)
     said = f"Replies: {counts[PARSED]} of {len(rows)} parsed."
     if unread:
-        answered = percent(answered_only(rows).mean)
+        over_parsed = percent(parsed_only(rows).mean)
         said += (
-            f" The others score 0: {unread}. acc {percent(overall(rows).mean)} over all, {answered} over the parsed."
+            f" The others score 0: {unread}. acc {percent(overall(rows).mean)} over all, {over_parsed} over the parsed."
+        )
+    failed = [row for row in rows if row.failed]
+    if failed:
+        classes = Counter(row.failure for row in failed if row.failure)
+        kinds = ", ".join(f"{kind} {count}" for kind, count in classes.most_common())
+        said += (
+            f" {len(failed)} failed{f' ({kinds})' if kinds else ''}: without them acc_answered would be "
+            f"{percent(answered_only(rows).mean)}."
         )
     bias = letter_distribution(rows)
     letters = ", ".join(
         f"{letter} {percent(entry.predicted_share)}/{percent(entry.gold_share)}"
         for letter, entry in bias.letters.items()
     )
-    return [said, f"Letters, predicted/gold in %: {letters}."]
+    partial = sum(row.groups.get(INPUTS) == PARTIAL for row in rows)
+    lacking = (
+        [f"Texts: {partial} of {len(rows)} questions were asked without some that they rest on."] if partial else []
+    )
+    return [*lacking, said, f"Letters, predicted/gold in %: {letters}."]

@@ -15,6 +15,9 @@ PARSED = "parsed"
 OUTCOMES = (PARSED, "none", "ambiguous", "invalid", "refused", "empty", "truncated", "error")
 """What can become of a reply, in the order of every table. Only `parsed` can score."""
 
+FAILED = ("empty", "error")
+"""Outcomes of a reply that is none, see `spotdiff.failures`; every other reply is an answer, be it read or not."""
+
 SCORE = "score"
 """The metric that every row has; any other metric is a name in `Scored.extra`."""
 
@@ -65,6 +68,7 @@ class Scored:
         groups: Values to average by. A tuple puts the row into each of its values, an empty tuple into none.
         extra: Second metrics by name, each in [0, 1].
         options: Number of options, lettered from A without gaps, at most 26.
+        failure: Class of failure, see `spotdiff.failures`; empty for an answer, and where it is not known.
 
     Raises:
         ValueError: a field breaks one of these conditions.
@@ -80,6 +84,12 @@ class Scored:
     options: int
     groups: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     extra: Mapping[str, float] = field(default_factory=dict)
+    failure: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is no reply of the model."""
+        return self.outcome in FAILED
 
     def __post_init__(self) -> None:
         if self.outcome not in OUTCOMES:
@@ -92,6 +102,8 @@ class Scored:
             raise ValueError(f"question {self.id!r}: a parsed answer needs a letter")
         if self.outcome != PARSED and self.score != 0:
             raise ValueError(f"question {self.id!r}: outcome {self.outcome!r} cannot score {self.score!r}, only 0")
+        if self.failure and not self.failed:
+            raise ValueError(f"question {self.id!r}: outcome {self.outcome!r} is an answer, no {self.failure!r}")
         if not 1 <= len(set(self.gold)) <= self.options <= len(ascii_uppercase):
             raise ValueError(f"question {self.id!r}: {self.options} options cannot have gold letters {self.gold!r}")
         if not self.cluster:
@@ -133,7 +145,7 @@ class Estimate:
             raise ValueError(f"level must lie strictly between 0 and 1, got {level!r}")
         if self.mean is None or self.stderr is None or self.stderr < _ROUNDING:
             return None
-        half = _student_t(level, self.clusters - 1) * self.stderr
+        half = student_t(level, self.clusters - 1) * self.stderr
         return self.mean - half, self.mean + half
 
 
@@ -170,7 +182,7 @@ def overall(rows: Iterable[Scored], metric: str = SCORE) -> Estimate:
     rows = tuple(rows)
     chances = [row.chance for row in rows] if metric == SCORE else []
     return estimate(
-        [_value(row, metric) for row in rows], [row.cluster for row in rows], _mean(chances) if chances else None
+        [value_of(row, metric) for row in rows], [row.cluster for row in rows], _mean(chances) if chances else None
     )
 
 
@@ -194,10 +206,19 @@ def by_group(rows: Iterable[Scored], key: str, metric: str = SCORE) -> dict[str,
 
 
 def answered_only(rows: Iterable[Scored], metric: str = SCORE) -> Estimate:
-    """Average one metric over the rows whose outcome is `parsed` (`acc_answered`).
+    """Average one metric over the rows whose reply is no failure (`acc_answered`): what it would be without failures.
+
+    Raises:
+        ValueError: an answered row lacks the metric.
+    """
+    return overall((row for row in rows if not row.failed), metric)
+
+
+def parsed_only(rows: Iterable[Scored], metric: str = SCORE) -> Estimate:
+    """Average one metric over the rows whose outcome is `parsed`.
 
     This is no substitute for accuracy: it forgives every reply that named no answer. Whether a reply counts as
-    answered is decided by the outcome of the row, also for an extra metric that reads replies by rules of its own.
+    parsed is decided by the outcome of the row, also for an extra metric that reads replies by rules of its own.
 
     Raises:
         ValueError: a parsed row lacks the metric.
@@ -221,7 +242,7 @@ def paired_difference(first: Iterable[Scored], second: Iterable[Scored], metric:
     for name, row in ours.items():
         if row.cluster != theirs[name].cluster or set(row.gold) != set(theirs[name].gold):
             raise ValueError(f"question {name!r} differs between the two sides in cluster or gold letters")
-    differences = [_value(row, metric) - _value(theirs[name], metric) for name, row in ours.items()]
+    differences = [value_of(row, metric) - value_of(theirs[name], metric) for name, row in ours.items()]
     return _clustered_mean(differences, [row.cluster for row in ours.values()], None)
 
 
@@ -406,7 +427,8 @@ def _spread(weighted: Iterable[tuple[Iterable[str], float]]) -> dict[str, float]
     return {letter: math.fsum(parts) for letter, parts in shares.items()}
 
 
-def _value(row: Scored, metric: str) -> float:
+def value_of(row: Scored, metric: str) -> float:
+    """One metric of one row. Raises ValueError when the row lacks it."""
     if metric == SCORE:
         return float(row.score)
     if metric not in row.extra:
@@ -451,8 +473,13 @@ def _clustered_mean(values: Sequence[float], clusters: Sequence[str], chance: fl
     return Estimate(mean, math.sqrt(count / (count - 1) * squares) / n, n, count, chance)
 
 
+def two_sided_p(t: float, df: int) -> float:
+    """Return P(|T| >= |t|) of Student's t with a whole number of degrees of freedom, to about 1e-15."""
+    return max(0.0, 1 - _central_probability(math.atan(abs(t) / math.sqrt(df)), df))
+
+
 @lru_cache(maxsize=1024)
-def _student_t(level: float, df: int) -> float:
+def student_t(level: float, df: int) -> float:
     """Return t with P(|T| <= t) = level, by bisection over the angle atan(t / sqrt(df))."""
     low, high = 0.0, math.pi / 2
     for _ in range(60):

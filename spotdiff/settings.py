@@ -57,6 +57,11 @@ class Settings:
     video_timeout: seconds that decoding one video may take before it counts as broken.
     max_new_tokens: replaces the task's own limit of new tokens, for models that think before they answer.
     judge_url, judge_model: OpenAI-compatible endpoint of a judge for replies that no rule can read; default: no judge.
+    probes: folder of texts that one task makes and a later one reads (spotdiff.probes).
+    probe_captions, probe_summaries: whose texts are read, where several models have made some: a name in that folder.
+    probe_partial: go on without texts that are missing. The result says how many questions lack any.
+    clip_length: frames in each clip that a video is cut into to be described. clip_frames: frames of it that are shown;
+    default: by the model's name.
     """
 
     data: Path = field(default_factory=lambda: _default_folder("data"))
@@ -82,6 +87,12 @@ class Settings:
     max_new_tokens: int | None = None
     judge_url: str | None = None
     judge_model: str | None = None
+    probes: Path = field(default_factory=lambda: _default_folder("probes"))
+    probe_captions: str | None = None
+    probe_summaries: str | None = None
+    probe_partial: bool = False
+    clip_length: int = 100
+    clip_frames: int | None = None
 
     def changed(self) -> dict[str, Any]:
         """The fields that differ from their defaults, as plain values for a log or a result."""
@@ -205,6 +216,12 @@ _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "max_new_tokens": _whole(1),
     "judge_url": _address,
     "judge_model": _text,
+    "probes": _folder,
+    "probe_captions": _text,
+    "probe_summaries": _text,
+    "probe_partial": _switch,
+    "clip_length": _whole(1),
+    "clip_frames": _whole(1),
 }
 
 

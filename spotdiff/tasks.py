@@ -8,15 +8,22 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spotdiff.errors import Problem, SettingError
 from spotdiff.question import Question
-from spotdiff.scoring import Scored
+from spotdiff.scoring import Estimate, Scored
 from spotdiff.settings import Settings
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+    from spotdiff.evaluation import Evaluation
+    from spotdiff.probes.stages import Stage
 
 _SPELLED = {
     "m4bench": "M4Bench",
@@ -30,6 +37,20 @@ _SPELLED = {
     "mv": "MV",
     "vp": "VP",
 }
+
+TEXTS_COLUMN = "texts"
+"""Key of a row that rests on texts of an earlier stage (spotdiff.probes): these, in the order of its benchmark."""
+
+TEXTS_MISSING_COLUMN = "texts_missing"
+"""Key of such a row: how many texts that it rests on are not there."""
+
+FROM_TEXTS = "from_texts"
+"""Option of a setting whose questions rest on such texts."""
+
+INPUTS = "inputs"
+"""Group of a question that rests on such texts: WHOLE, or PARTIAL where some of them are missing."""
+
+WHOLE, PARTIAL = "whole", "partial"
 
 DONOR_ROW = "donor_row"
 """Key of a row that borrows images of another row: a function without arguments that gives that row."""
@@ -102,6 +123,16 @@ class Table:
         return "\n\n".join([own, *(table.markdown() for table in self.further)])
 
 
+def inputs_of(row: Mapping[str, Any]) -> dict[str, str]:
+    """The group of a row that rests on texts."""
+    return {INPUTS: PARTIAL if row.get(TEXTS_MISSING_COLUMN) else WHOLE}
+
+
+def filled(template: str, **values: str) -> str:
+    """A prompt's template with its marks `{name}` replaced, all at once: a value may hold anything, marks too."""
+    return re.sub(r"\{(\w+)\}", lambda mark: values[mark[1]], template)
+
+
 def _none(row: Mapping[str, Any], sizes: Mapping[str, tuple[int, int]], file: str) -> Sequence[Problem]:
     return ()
 
@@ -118,8 +149,39 @@ def _no_comparison(families: Mapping[str, Sequence[Scored]], title: str) -> Sequ
     return ()
 
 
+def _no_texts(evaluation: Evaluation, setting: Setting, rows: Dataset) -> Sequence[tuple[Sequence[str], int]]:
+    return ()
+
+
 def _no_metric(question: Question, reply: str) -> Mapping[str, float]:
     return {}
+
+
+@dataclass(frozen=True)
+class Published:
+    """A row of a paper's table. values: by column, as shares. note: what has to be known to compare with it."""
+
+    model: str
+    values: Mapping[str, float]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """A table over several runs: what the answers of one run are averaged into.
+
+    measure(rows, metric) gives column -> average, for those columns that these rows have; every row has the metric.
+    columns: in their order, those that were not foreseen come behind them. published: rows of the paper with the same
+    columns; the one called Human and the one called Random stand for a person and for a guess. main_only: for the main
+    score alone.
+    """
+
+    name: str
+    title: str
+    measure: Callable[[Sequence[Scored], str], Mapping[str, Estimate]]
+    columns: tuple[str, ...] = ()
+    published: Callable[[], Sequence[Published]] = tuple
+    main_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,8 +204,13 @@ class Benchmark:
     balanced: a group whose values weigh the same in the mean of one setting; by default each question does.
     comparison(families, title) gives tables that set families of tasks (ways to ask the same) side by side, for the
     answers of one model by family.
+    breakdowns: tables with a row for each run, the paper's first. bases: variant -> the variant that it changes, where
+    that is not the full one (`plus_exo` -> `matched`).
     counts(configs) gives tables of what a data set holds beside the paper's numbers, from its rows without images by
     config.
+    stages: tasks that make texts for later ones. stage_groups: lmms-eval group -> names of stages.
+    texts(evaluation, setting, rows) gives, for a setting with the option FROM_TEXTS, the texts of each row, in their
+    order, and how many are missing. Raises SpotdiffError where a text is not there that must be.
     """
 
     name: str
@@ -167,6 +234,11 @@ class Benchmark:
     balanced: str | None = None
     comparison: Callable[[Mapping[str, Sequence[Scored]], str], Sequence[Table]] = _no_comparison
     counts: Callable[[Mapping[str, Sequence[Mapping[str, Any]]]], Sequence[Table]] | None = None
+    breakdowns: tuple[Breakdown, ...] = ()
+    bases: Mapping[str, str] = field(default_factory=dict)
+    stages: tuple[Stage, ...] = ()
+    stage_groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    texts: Callable[[Evaluation, Setting, Dataset], Sequence[tuple[Sequence[str], int]]] = _no_texts
 
     def videos_of(self, row: Mapping[str, Any]) -> Iterator[str]:
         """All videos that a row names, relative to the data set."""

@@ -1,5 +1,7 @@
 """The words that every table shares."""
 
+from dataclasses import replace
+
 import pytest
 
 from spotdiff.reporting import notes, percent
@@ -43,6 +45,15 @@ def test_what_became_of_the_other_replies_is_counted() -> None:
 
 def test_replies_none_of_which_was_read_have_no_mean_over_the_parsed() -> None:
     assert "acc 0.0 over all, - over the parsed" in notes([row(1, "", "A", "error")])[0]
+
+
+def test_failures_are_said_by_class_beside_what_the_score_would_be_without_them() -> None:
+    rows = [row(1, "A", "A"), row(2, "", "B", "none"), row(3, "", "B", "error"), row(4, "", "B", "empty")]
+    rows[2:] = [replace(rows[2], failure="time-out"), replace(rows[3], failure="reasoning only")]
+    assert notes(rows)[0].endswith(
+        "acc 25.0 over all, 100.0 over the parsed. 2 failed (time-out 1, reasoning only 1): without them acc_answered "
+        "would be 50.0."
+    )
 
 
 def test_nothing_scored_is_said() -> None:

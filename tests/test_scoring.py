@@ -27,6 +27,7 @@ from spotdiff.scoring import (
     outcomes,
     overall,
     paired_difference,
+    parsed_only,
     subset_score,
     unweighted_mean,
     weighted_mean,
@@ -344,7 +345,7 @@ def test_an_extra_metric_is_averaged_under_its_name_and_borrows_no_chance() -> N
     assert overall(rows, "acc_release").mean == pytest.approx(2 / 3)
     assert overall(rows, "acc_release").chance is None
     assert {name: part.mean for name, part in by_group(rows, "g", "acc_release").items()} == {"x": 0.0, "y": 1.0}
-    assert answered_only(rows, "acc_release").mean == 0.0
+    assert parsed_only(rows, "acc_release").mean == 0.0
 
 
 def test_a_metric_that_a_row_lacks_is_an_error_that_names_the_row() -> None:
@@ -352,11 +353,24 @@ def test_a_metric_that_a_row_lacks_is_an_error_that_names_the_row() -> None:
         overall([row("1", extra={"acc_release": 1.0}), row("2")], "acc_release")
 
 
-def test_accuracy_over_answered_questions_leaves_out_every_outcome_but_parsed() -> None:
+def test_accuracy_over_parsed_replies_leaves_out_every_other_outcome() -> None:
     rows = [row("right", chance=0.5), row("wrong", score=0.0), *(unparsed(name, name) for name in OUTCOMES[1:])]
-    result = answered_only(rows)
+    result = parsed_only(rows)
     assert (result.mean, result.n, result.chance) == (0.5, 2, 0.375)
     assert overall(rows).mean == pytest.approx(1 / 9)
+
+
+def test_accuracy_over_answered_questions_leaves_out_failures_alone() -> None:
+    rows = [row("right"), row("wrong", score=0.0), *(unparsed(name, name) for name in OUTCOMES[1:])]
+    result = answered_only(rows)
+    assert (result.mean, result.n) == (1 / 7, 7)
+    assert {row.outcome for row in rows if row.failed} == {"empty", "error"}
+
+
+def test_an_answer_has_no_class_of_failure() -> None:
+    assert unparsed("1", "error", failure="time-out").failure == "time-out"
+    with pytest.raises(ValueError, match="'1': outcome 'none' is an answer, no 'time-out'"):
+        unparsed("1", "none", failure="time-out")
 
 
 def test_outcomes_are_counted_under_all_names_in_fixed_order_with_zeros() -> None:

@@ -12,6 +12,7 @@ import lmms_eval_tasks
 from lmms_eval_tasks import documents, generation, groups, metadata
 from spotdiff.benchmarks.m4bench import BENCHMARK
 from spotdiff.errors import SettingError
+from spotdiff.probes.stages import stage_groups, stages
 from spotdiff.tasks import Setting, Task, _joined, benchmarks, task, tasks, vlmeval_tasks
 
 FOLDER = Path(lmms_eval_tasks.__file__).parent
@@ -41,8 +42,15 @@ def read(file: Path) -> dict[str, Any]:
 
 
 FILES = {file: read(file) for file in sorted(FOLDER.rglob("*.yaml"))}
-TASK_FILES = {content["task"]: file for file, content in FILES.items() if "group" not in content}
-GROUP_FILES = {content["group"]: file for file, content in FILES.items() if "group" in content}
+STAGE_FOLDER = "stages"
+TASK_FILES = {
+    content["task"]: file
+    for file, content in FILES.items()
+    if "group" not in content and file.parent.name != STAGE_FOLDER
+}
+GROUP_FILES = {
+    content["group"]: file for file, content in FILES.items() if "group" in content and file.parent.name != STAGE_FOLDER
+}
 
 
 def with_includes(file: Path) -> dict[str, Any]:
@@ -62,9 +70,12 @@ def test_the_tasks_of_m4bench_are_the_documented_ones() -> None:
         *(f"m4bench_{name}_concat" for name in BASE),
         *(f"m4bench_{name}_swap" for name in BASE),
         *(f"m4bench_{name}_drawn" for name in prompted),
+        *(f"m4bench_{name}_captioned" for name in BASE),
         *(f"m4bench_mini_{name}" for name in BASE),
+        *(f"m4bench_mini_{name}_captioned" for name in BASE),
     }
-    assert set(BENCHMARK.groups) == {"m4bench", "m4bench_concat", "m4bench_swap", "m4bench_drawn", "m4bench_mini"}
+    variants = ("", "_concat", "_swap", "_drawn", "_captioned", "_mini", "_mini_captioned")
+    assert set(BENCHMARK.groups) == {f"m4bench{variant}" for variant in variants}
 
 
 @pytest.mark.parametrize(
@@ -165,7 +176,8 @@ def test_every_task_names_known_settings_and_the_papers_counts() -> None:
 
 
 def test_there_is_one_file_for_each_task_and_each_group() -> None:
-    assert len(TASK_FILES) + len(GROUP_FILES) == len(FILES)
+    stage_files = [file for file in FILES if file.parent.name == STAGE_FOLDER]
+    assert len(TASK_FILES) + len(GROUP_FILES) + len(stage_files) == len(FILES)
     assert set(TASK_FILES) == set(tasks())
     assert set(GROUP_FILES) == {group for benchmark in benchmarks().values() for group in benchmark.groups}
     assert all(file.stem == name for name, file in TASK_FILES.items())
@@ -189,6 +201,26 @@ def test_a_task_file_is_complete_with_what_it_includes(name: str) -> None:
     assert whole["generation_kwargs"] == f"!function lmms_eval_tasks.generation.{limited}"
     assert whole["metadata"] == f"!function lmms_eval_tasks.metadata.{name}"
     assert [entry["metric"] for entry in whole["metric_list"]][:1] == ["acc"]
+
+
+def test_there_is_one_file_for_each_stage_and_each_group_of_stages() -> None:
+    contents = {file.stem: content for file, content in FILES.items() if file.parent.name == STAGE_FOLDER}
+    assert set(contents) == {*stages(), *(f"_{group}" for group in stage_groups())}
+    for name in stages():
+        whole = with_includes(next(file for file in FILES if file.stem == name))
+        assert whole["process_docs"] == f"!function lmms_eval_tasks.documents.{name}"
+        assert whole["generation_kwargs"] == f"!function lmms_eval_tasks.generation.{name}"
+        assert whole["metadata"] == f"!function lmms_eval_tasks.metadata.{name}"
+        assert whole["process_results"] == "!function lmms_eval_tasks.stages.process_results"
+    for group, members in stage_groups().items():
+        assert contents[f"_{group}"]["group"] == group
+        assert contents[f"_{group}"]["task"] == list(members)
+
+
+def test_stages_tasks_and_groups_share_no_name() -> None:
+    names = {*tasks(), *(name for benchmark in benchmarks().values() for name in benchmark.groups)}
+    own = [*stages(), *stage_groups()]
+    assert len({*names, *own}) == len(names) + len(own)
 
 
 @pytest.mark.parametrize("name", GROUP_FILES)

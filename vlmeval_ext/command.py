@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from _spotdiff_hook import OFF_SWITCH, is_off
 from spotdiff.errors import SpotdiffError
+from spotdiff.secrets import masked_output
 from vlmeval_ext import names
 
 HELP = """\
@@ -16,19 +17,22 @@ usage: vlmeval run --data NAME [NAME ..] --model NAME [NAME ..] [OPTION ..]
        vlmeval list [--all]
 
 run     Run VLMEvalKit with all of its options; `python -m vlmeval --help` lists them.
-        What failed, and why, is printed at the end.
+        What failed, and why, is printed at the end, with the number of questions asked, answered, failed, unparsed.
+        --max-failures SHARE: share of a data set's questions that may fail, from 0 (the default) to 1.
 replay  Score stored replies as if a model had just given them.
         --path: a file or folder of replies, see the README. --model: whose replies to take, where it holds several.
         --name: what to call the model, default: its name in the file. The run is stored as NAME_replay.
 list    List the data sets of spotdiff, or with --all every data set of VLMEvalKit.
 
-Exit code 0: everything was run and scored; 1: something was not; 2: the arguments cannot be used.
+Exit code 0: everything was run and scored; 1: something was not, or too much failed; 2: the arguments cannot be used;
+130: interrupted.
 Models are listed by `vlmutil mlist all`.
 """
 
 DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
 
+@masked_output()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code. arguments: without the program's name, default `sys.argv[1:]`."""
     words = list(sys.argv[1:] if arguments is None else arguments)

@@ -33,6 +33,13 @@ _CHANGE_NO_QUESTION = {
     "judge_model",
     "video_timeout",
     "allow_missing",
+    # What they decide stands in the texts of the prompt.
+    "probes",
+    "probe_captions",
+    "probe_summaries",
+    "probe_partial",
+    "clip_length",
+    "clip_frames",
 }
 
 

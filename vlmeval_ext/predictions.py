@@ -24,7 +24,7 @@ def read_predictions(path: Path, asked: Sequence[str]) -> dict[str, str]:
     VLMEvalKit's own reader takes replies such as `NA` and `None` for missing, and `=B` for a formula.
     Raises ReplyFileError when the file cannot be read, was cut, or does not hold one reply to each question.
     """
-    rows = _rows(path)
+    rows = read_rows(path)
     found = dict(rows)
     faults = [
         *_fault("more than one reply to", _repeated(rows)),
@@ -41,7 +41,8 @@ def read_predictions(path: Path, asked: Sequence[str]) -> dict[str, str]:
     return {index: found[index] for index in asked}
 
 
-def _rows(path: Path) -> list[Row]:
+def read_rows(path: Path) -> list[Row]:
+    """All rows of a file of predictions. Raises ReplyFileError when it cannot be read."""
     # VLMEvalKit falls back to this format, without a word in the file's name, when a table cannot be written.
     if not path.exists() and path.with_suffix(".pkl").exists():
         path = path.with_suffix(".pkl")

@@ -1,4 +1,4 @@
-"""Models for lmms-eval: answers that need no model, and similarity of images."""
+"""Models for lmms-eval: answers that need no model, similarity of images, and a journal around any other model."""
 
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,11 @@ def manifests() -> "list[ModelManifest]":
     module = "lmms_eval_tasks.models"
     return [
         ModelManifest(model_id="spotdiff_baseline", chat_class_path=f"{module}.answering.Baseline"),
+        ModelManifest(
+            model_id="spotdiff_journal",
+            chat_class_path=f"{module}.journal.JournaledModel",
+            simple_class_path=f"{module}.journal.SimpleJournaledModel",
+        ),
         ModelManifest(model_id="spotdiff_replay", chat_class_path=f"{module}.answering.Replay"),
         ModelManifest(model_id="spotdiff_similarity", chat_class_path=f"{module}.similarity.Similarity"),
     ]

@@ -12,8 +12,10 @@ from collections.abc import Callable, Mapping
 from spotdiff.answers import _rules as rules
 from spotdiff.answers._clean import clean
 from spotdiff.answers._model import Options, Outcome, Reading
+from spotdiff.answers._rules import is_refusal
+from spotdiff.failures import WITHOUT_CONTENT, mark_of
 
-__all__ = ["Outcome", "Reading", "read_reply"]
+__all__ = ["Outcome", "Reading", "is_refusal", "read_reply"]
 
 Rule = Callable[[rules.Reply], "rules.Found | None"]
 
@@ -46,8 +48,8 @@ def read_reply(
     """
     if reply is None or not reply.strip():
         return _unread(Outcome.empty)
-    if rules.is_failure(reply.strip()):
-        return _unread(Outcome.error, "failure")
+    if failure := mark_of(reply):
+        return _unread(Outcome.empty if failure in WITHOUT_CONTENT else Outcome.error, "failure")
     cleaned = clean(reply)
     if cleaned.truncated:
         return _unread(Outcome.truncated)

@@ -53,15 +53,7 @@ _PICTURES_LACK = re.compile(
 )
 _TEXT_THEN_LETTER = re.compile(r"(.{1,200}?)[ ]?\(([A-Z])\)[.!]?", re.DOTALL)
 
-_FAILURE = re.compile(
-    r"""["'\s]{0,4}(?:Failed[ ]to[ ]obtain[ ]answer[ ]via[ ]API
-    |Failed[ ]to[ ]retrieve[ ][^\n]{0,80}?response[ ]after[ ]maximum[ ]retries
-    |failed["'.!\s]{0,4}$
-    |Error[ ]code:[ ]?\d{3}|<(?:!doctype[ ])?html\b)""",
-    re.VERBOSE | re.IGNORECASE,
-)
 _ADDING = re.compile(r"^.{0,3}\(\s*and\b|\b(?:also|additionally|as well as|plus)\b", re.IGNORECASE)
-_FAILURE_MARK = re.compile(r"\[LMMS_EVAL_(?:REQUEST_FAILED|BUDGET_EXCEEDED)")
 _REFUSAL = re.compile(
     r"""^\W{0,4}(?:i\s?'?a?m\s(?:really\s|very\s|so\s)?sorry|sorry\b|(?:i\s)?apologi[sz]e|my\sapologies|抱歉|对不起|很抱歉|我无法|无法)
     |\b(?:i|we)\s(?:can't|cannot|can\snot|am\snot\sable\sto|am\sunable\sto|won't|will\snot\sbe\sable\sto)\s(?:\w+\s){0,2}?
@@ -122,12 +114,7 @@ class Reply:
         return _bare_line(self, line) is not None
 
 
-# Failure texts and refusals
-
-
-def is_failure(raw: str) -> bool:
-    """A text that an API or a framework left where a reply should be."""
-    return bool(_FAILURE.match(raw) or _FAILURE_MARK.search(raw))
+# Refusals
 
 
 def is_refusal(text: str) -> bool:

@@ -65,7 +65,7 @@ class _Seen:
     def take(self, row: Row, asked: Question) -> None:
         if _repeats(asked):
             self._same.append(asked.id)
-        self._alike += [f"{asked.id} ({letters})" for letters in _nearly_same(asked)]
+        self._alike += [f"{asked.id}, field options ({letters})" for letters in _nearly_same(asked)]
         if len(asked.gold) == 1:
             self._letters.setdefault(len(asked.options), Counter()).update(asked.gold)
         name = _names(row, self._benchmark)

@@ -7,6 +7,9 @@ import os
 import tempfile
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,8 +41,55 @@ def frames_of(path: Path, sampling: Sampling) -> list[PILImage.Image]:
 
 
 def store_frames(path: Path, sampling: Sampling) -> bool:
-    """Put the frames into the store for later; whether they had to be decoded for it. Raises DataError."""
-    return _stored(path, sampling, load_settings())[1]
+    """Put the frames into the store for later, and hold none; whether they had to be decoded for it.
+
+    Without a store there is nothing to do. Raises DataError.
+    """
+    return _clips.store((path, sampling, _version(path)))
+
+
+def is_stored(path: Path, sampling: Sampling) -> bool:
+    """Whether the store has the frames. Raises OSError where the file cannot be read."""
+    return _opened_store(load_settings()).has(_frame_key(path, sampling))
+
+
+def frames_for_files(path: Path, sampling: Sampling) -> tuple[PILImage.Image, ...]:
+    """The frames, read from the store if they are there, else decoded; neither held nor stored. Raises DataError."""
+    settings = load_settings()
+    found = _opened_store(settings).get(_frame_key(path, sampling)) if settings.frame_disk and path.is_file() else None
+    return _decoded(path, sampling).frames if found is None else found
+
+
+def alone(path: Path, sampling: Sampling) -> AbstractContextManager[None]:
+    """While one thread reads a clip, others that want to wait for it."""
+    return _clips.alone((path, sampling, _version(path)))
+
+
+def clip_name(path: Path, sampling: Sampling) -> str:
+    """The same for the same frames, 40 hex digits. Raises DataError where there is no file."""
+    from spotdiff.media._decoded import check_regular
+
+    check_regular(path)
+    return _frame_key(path, sampling).name()
+
+
+def clip_bytes(path: Path, sampling: Sampling) -> int:
+    """What the frames take in memory, at most. Raises DataError where the file has to tell, and cannot."""
+    known = _bytes_known(sampling)
+    if known is not None:
+        return known
+    from spotdiff.media.video import probe
+
+    info = probe(path)
+    width, height = sampling.size or (info.width, info.height)
+    return _PIXEL * width * height * len(sampling.indices(info.times))
+
+
+def _bytes_known(sampling: Sampling) -> int | None:
+    count = sampling.count if sampling.instants is None else len(sampling.instants)
+    if count is None or sampling.size is None:
+        return None
+    return _PIXEL * sampling.size[0] * sampling.size[1] * count
 
 
 class _Clips:
@@ -48,22 +98,46 @@ class _Clips:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: OrderedDict[_Key, tuple[PILImage.Image, ...]] = OrderedDict()
-        self._being_read: dict[_Key, threading.Lock] = {}
+        self._being_read: dict[_Key, _Reading] = {}
 
     def get(self, key: _Key) -> tuple[PILImage.Image, ...]:
+        """The frames of a clip, which are then held."""
+        with self.alone(key):
+            if (found := self._found(key)) is None:
+                path, sampling, _ = key
+                settings = load_settings()
+                most = settings.frame_memory * 10**6
+                # Beforehand, so that the old and the new ones together stay within the limit.
+                self._shrink(max(0, most - (_bytes_known(sampling) or 0)))
+                found, _ = _stored(path, sampling, settings)
+                self._keep(key, found, most)
+        return found
+
+    def store(self, key: _Key) -> bool:
+        """Put a clip into the store and hold it no longer than that; whether it had to be decoded."""
+        with self.alone(key):
+            path, sampling, _ = key
+            settings = load_settings()
+            if not settings.frame_disk:
+                return False
+            if path.is_file() and _opened_store(settings).has(_frame_key(path, sampling)):
+                return False
+            return _stored(path, sampling, settings)[1]
+
+    @contextmanager
+    def alone(self, key: _Key) -> Iterator[None]:
+        """One thread at a time reads a clip."""
         with self._lock:
-            own = self._being_read.setdefault(key, threading.Lock())
+            reading = self._being_read.setdefault(key, _Reading())
+            reading.threads += 1
         try:
-            with own:
-                if (found := self._found(key)) is None:
-                    path, sampling, _ = key
-                    settings = load_settings()
-                    found, _ = _stored(path, sampling, settings)
-                    self._keep(key, found, settings.frame_memory * 10**6)
+            with reading.lock:
+                yield
         finally:
             with self._lock:
-                self._being_read.pop(key, None)
-        return found
+                reading.threads -= 1
+                if not reading.threads:
+                    del self._being_read[key]
 
     def _found(self, key: _Key) -> tuple[PILImage.Image, ...] | None:
         with self._lock:
@@ -74,13 +148,35 @@ class _Clips:
     def _keep(self, key: _Key, frames: tuple[PILImage.Image, ...], most: int) -> None:
         with self._lock:
             self._kept[key] = frames
+        self._shrink(most)
+
+    def _shrink(self, most: int) -> None:
+        with self._lock:
             while self._kept and sum(map(_bytes, self._kept.values())) > most:
                 self._kept.popitem(last=False)
+
+
+@dataclass
+class _Reading:
+    """A clip that is being read, and how many threads read it or wait for it."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    threads: int = 0
 
 
 _Version = tuple[int, ...]
 _Key = tuple[Path, Sampling, _Version]
 _clips = _Clips()
+
+
+def _begin_anew() -> None:
+    """A process that is forked off has none of the threads that may have held a lock."""
+    global _clips
+    _clips = _Clips()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 def _version(path: Path) -> _Version:
@@ -89,24 +185,41 @@ def _version(path: Path) -> _Version:
     return (0,) * 4 if state is None else (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
 
 
+_PIXEL = 4
+"""Bytes in which Pillow holds a pixel of RGB."""
+
+
 def _bytes(frames: tuple[PILImage.Image, ...]) -> int:
-    """Pillow holds a pixel of RGB in four bytes."""
-    return sum(4 * frame.width * frame.height for frame in frames)
+    return sum(_PIXEL * frame.width * frame.height for frame in frames)
 
 
 def _stored(path: Path, sampling: Sampling, settings: Settings) -> tuple[tuple[PILImage.Image, ...], bool]:
     """The frames, read from the store or put into it, and whether they were decoded."""
     if not settings.frame_disk or not path.is_file():
         return _decoded(path, sampling).frames, True
-    store = _store(settings.media_cache / FRAMES_FOLDER, settings.frame_disk * 10**9)
-    key = FrameKey(_content_digest(path, _version(path)), sampling.told(), _decoder())
+    store = _opened_store(settings)
+    version = _version(path)
+    key = _frame_key(path, sampling)
     found = store.get(key)
     if found is not None:
         return found, False
-    clip = _decoded(path, sampling)
-    if clip.decoder == DECODER:
-        store.put(key, clip.frames)
+    with store.filling(key, settings.video_timeout):
+        found = store.get(key)
+        if found is not None:
+            return found, False
+        clip = _decoded(path, sampling)
+        # A file that was replaced meanwhile may have given the frames of another one.
+        if clip.decoder == DECODER and _version(path) == version:
+            store.put(key, clip.frames)
     return clip.frames, True
+
+
+def _frame_key(path: Path, sampling: Sampling) -> FrameKey:
+    return FrameKey(_content_digest(path, _version(path)), sampling.told(), _decoder())
+
+
+def _opened_store(settings: Settings) -> FrameStore:
+    return _store(settings.media_cache / FRAMES_FOLDER, settings.frame_disk * 10**9)
 
 
 _store = lru_cache(maxsize=8)(FrameStore)

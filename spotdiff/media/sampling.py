@@ -23,6 +23,7 @@ class Sampling:
     count: that many, by `even_indices`. fps: so many per second, by `indices_at_fps`. instants: those shown nearest to
     these times, by `indices_at`. Exactly one of them is given.
     size: width and height in pixels, the aspect is not kept; None leaves the size of the file.
+    span: first and last frame that `count` chooses among, by default all; the video may have fewer.
     Raises SettingError for a value that cannot be used.
     """
 
@@ -30,6 +31,7 @@ class Sampling:
     fps: float | None = None
     size: tuple[int, int] | None = (448, 448)
     instants: tuple[float, ...] | None = None
+    span: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         if sum(choice is not None for choice in (self.count, self.fps, self.instants)) != 1:
@@ -38,18 +40,24 @@ class Sampling:
             _check_count(self.count)
         if self.fps is not None:
             _check_fps(self.fps)
+        if self.span is not None and (self.count is None or not 0 <= self.span[0] <= self.span[1]):
+            raise SettingError(
+                f"A span is the first and the last frame that a number of frames is taken of: {self.span}"
+            )
         if self.size is not None and not (len(self.size) == 2 and all(_is_positive_int(side) for side in self.size)):
             raise SettingError(f"The size of frames is a width and a height in pixels, such as (448, 448): {self.size}")
 
     def told(self) -> str:
         """The sampling in words that never change, for the keys of stored frames."""
-        chosen = {"count": self.count, "fps": self.fps, "instants": self.instants, "size": self.size}
+        chosen = {"count": self.count, "fps": self.fps, "instants": self.instants, "size": self.size, "span": self.span}
         return json.dumps({name: value for name, value in chosen.items() if value is not None})
 
     def indices(self, times: Sequence[float]) -> list[int]:
         """The frames to take from a video whose frames are shown at these times (seconds, in order)."""
         if self.count is not None:
-            return even_indices(len(times), self.count)
+            first, last = self.span or (0, len(times) - 1)
+            frames = min(last + 1, len(times)) - first
+            return [first + index for index in even_indices(frames, self.count)] if frames > 0 else []
         if self.fps is not None:
             return indices_at_fps(times, self.fps)
         assert self.instants is not None

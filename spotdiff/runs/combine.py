@@ -43,7 +43,9 @@ def _as_one(parts: Sequence[Run]) -> Run:
         for family, rows in part.scored.items():
             scored.setdefault(family, []).extend(rows)
             expected.setdefault(family, {}).update(part.expected[family])
-    return Run(f"{parts[0].name} and {len(parts) - 1} more", parts[0].model, scored, expected)
+    logs = tuple(log for part in parts for log in part.logs)
+    facts = tuple(fact for part in parts for fact in part.facts)
+    return Run(f"{parts[0].name} and {len(parts) - 1} more", parts[0].model, scored, expected, logs, facts)
 
 
 def means(runs: Sequence[Run]) -> list[Run]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from spotdiff.errors import SpotdiffError
-from spotdiff.runs.records import from_record
+from spotdiff.probes.stages import stages
+from spotdiff.runs.logs import SAMPLES, SCORED, VLMEVALKIT, Log, Logged, family_of, read_log
+from spotdiff.runs.provenance import Facts, lmms_results, of_lmms_eval, of_vlmevalkit
 from spotdiff.scoring import Scored
-from spotdiff.tasks import Table, Task, benchmarks, task, tasks
+from spotdiff.secrets import without_secrets
+from spotdiff.tasks import Table, benchmarks, task, tasks
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,15 @@ class Run:
     beside the logs say it, else the name in those of folders or files.
     scored: by family of tasks (`m4bench`, `m4bench_concat`), which ask the same questions in different ways and share
     no table. expected: complete number of questions, by family and setting.
+    logs: the files that it was read from. facts: what is needed to run it again.
     """
 
     name: str
     model: str
     scored: dict[str, list[Scored]]
     expected: dict[str, dict[str, int]]
+    logs: tuple[Log, ...] = ()
+    facts: tuple[Facts, ...] = ()
 
     def tables(self) -> list[Table]:
         """The paper's table of each family of tasks that the run holds."""
@@ -39,103 +42,104 @@ class Run:
         return found
 
 
-def read_runs(path: Path) -> list[Run]:
-    """The runs whose logs lie below a folder, by path. Raises SpotdiffError when there is none, or a broken log."""
+def read_runs(path: Path, *, strict: bool = True) -> list[Run]:
+    """The runs whose logs lie below a folder, by path.
+
+    strict: raise for a broken line. Otherwise `Log.faults` names it, and the run goes on without it; such a run may be
+    left without any answer. Raises SpotdiffError when there is no run.
+    """
     if not path.exists():
         raise SpotdiffError(f"There is no folder {path}")
-    found = {*path.rglob("*samples_*.jsonl"), *path.rglob("*_scored.jsonl")} if path.is_dir() else {path}
+    found = {*path.rglob(f"*{SAMPLES}*.jsonl"), *path.rglob(f"*{SCORED}.jsonl")} if path.is_dir() else {path}
     # VLMEvalKit links the files of a run from the folder above it.
     files = sorted(file for file in found if not path.is_dir() or (not file.is_symlink() and _is_ours(file)))
     by_run: dict[str, list[Path]] = {}
     for file in files:
         by_run.setdefault(_run_name(file), []).append(file)
-    runs = [run for name, logs in by_run.items() if (run := _read(name, logs)).scored]
+    runs = [_read(name, logs, strict) for name, logs in by_run.items()]
+    runs = [run for run in runs if run.scored or any(log.faults for log in run.logs)]
     if not runs:
-        raise SpotdiffError(
-            f"{path} holds no scored answers. lmms-eval writes them with --log_samples and --output_path"
-        )
+        raise SpotdiffError(_nothing_found(path, found))
     return runs
+
+
+def foreign_tasks(path: Path) -> list[str]:
+    """Names of tasks of others whose sample logs lie below a folder; stages of our probes answer nothing."""
+    return [name for name in _foreign(path.rglob(f"*{SAMPLES}*.jsonl")) if name not in stages()]
+
+
+def _foreign(files: Iterable[Path]) -> list[str]:
+    return sorted({_task_named(file) for file in files if not _is_ours(file)})
+
+
+def _nothing_found(path: Path, files: Iterable[Path]) -> str:
+    others = _foreign(files) if path.is_dir() else []
+    if others:
+        return f"{path} holds logs of other tasks only ({', '.join(others)}), none of spotdiff"
+    if path.is_file():
+        return f"{path} holds no scored answers of a task of spotdiff"
+    return f"{path} holds no scored answers. lmms-eval writes them with --log_samples and --output_path"
+
+
+def _task_named(file: Path) -> str:
+    return file.stem.partition(SAMPLES)[2]
 
 
 def _is_ours(file: Path) -> bool:
     """Whether the log may hold our answers; lmms-eval names a task's log after it."""
-    _, mark, name = file.stem.partition("_samples_")
-    return not mark or name in tasks() or name.endswith("_scored")
+    name = _task_named(file)
+    return not name or name in tasks() or name.endswith(SCORED)
 
 
 def _run_name(file: Path) -> str:
     """lmms-eval writes each run under a time stamp of its own; VLMEvalKit each data set into a file of its own."""
-    stamp, mark, _ = file.name.partition("_samples_")
-    return str(file.parent / (stamp if mark else file.stem.removesuffix("_scored")))
+    stamp, mark, _ = file.name.partition(SAMPLES)
+    return str(file.parent / (stamp if mark else file.stem.removesuffix(SCORED)))
 
 
-def _read(name: str, files: list[Path]) -> Run:
+def _read(name: str, files: Sequence[Path], strict: bool) -> Run:
+    logs = [read_log(file) for file in files]
     scored: dict[str, dict[str, Scored]] = {}
     expected: dict[str, dict[str, int]] = {}
-    model = _model_of(files[0])
-    for file in files:
-        for place, record in _records(file):
-            try:
-                answer, asked = from_record(record), task(record["task"])
-                total, setting = int(record["total"]), asked.setting(str(answer.groups["setting"])).name
-            except (KeyError, ValueError, TypeError, AttributeError, SpotdiffError) as error:
-                raise SpotdiffError(f"{place} is no scored answer of this version of spotdiff ({error})") from error
-            if file.stem.endswith("_scored"):
-                model = file.stem.removesuffix("_scored").removesuffix(f"_{asked.vlmeval_name}")
-            family = _family(asked)
-            known = scored.setdefault(family, {})
-            if answer.id in known:
-                raise SpotdiffError(f"{place}: question {answer.id} was answered before in the same run")
-            known[answer.id] = answer
-            expected.setdefault(family, {})[setting] = total
-    return Run(name, model, {family: list(rows.values()) for family, rows in scored.items()}, expected)
+    for log in logs:
+        kept = [entry for entry in log.answers if _is_new(entry, scored, log)]
+        if strict and log.faults:
+            raise SpotdiffError(log.faults[0])
+        log.answers[:] = kept
+        for entry in kept:
+            expected.setdefault(family_of(entry.task), {})[entry.setting] = entry.total
+    rows = {family: list(rows.values()) for family, rows in scored.items()}
+    model = _model_of(logs)
+    return Run(name, model, rows, expected, tuple(logs), _facts(logs))
 
 
-def _model_of(file: Path) -> str:
-    """The model and its arguments from lmms-eval's results of the same run, else the name of the log's folder."""
-    stamp, mark, _ = file.name.partition("_samples_")
-    try:
-        config = (
-            json.loads((file.parent / f"{stamp}_results.json").read_text(encoding="utf-8"))["config"] if mark else {}
-        )
-        named, arguments = config.get("model"), config.get("model_args")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        named = arguments = None
+def _is_new(entry: Logged, scored: dict[str, dict[str, Scored]], log: Log) -> bool:
+    known = scored.setdefault(family_of(entry.task), {})
+    if entry.scored.id in known:
+        log.faults.append(f"{entry.place}: question {entry.scored.id} was answered before in the same run")
+        return False
+    known[entry.scored.id] = entry.scored
+    return True
+
+
+def _facts(logs: Sequence[Log]) -> tuple[Facts, ...]:
+    if logs[0].framework == VLMEVALKIT:
+        named = ((log, [entry.task for entry in log.answers]) for log in logs)
+        return tuple(of_vlmevalkit(log.file, task(names[0]).vlmeval_name, names) for log, names in named if names)
+    return (of_lmms_eval(logs[0].file, (entry.task for log in logs for entry in log.answers)),)
+
+
+def _model_of(logs: Sequence[Log]) -> str:
+    """In VLMEvalKit the part of the log's name before the data set. In lmms-eval the model and its arguments, from the
+    results of the same run, else the name of the log's folder."""
+    file = logs[0].file
+    if file.stem.endswith(SCORED) and logs[0].answers:
+        stem = file.stem.removesuffix(SCORED)
+        return stem.removesuffix(f"_{task(logs[0].answers[0].task).vlmeval_name}")
+    config = lmms_results(file).get("config")
+    named, arguments = (config.get("model"), config.get("model_args")) if isinstance(config, dict) else (None, None)
     if not named:
         return file.parent.name
     if isinstance(arguments, dict):
         arguments = ",".join(f"{name}={value}" for name, value in sorted(arguments.items()))
-    return f"{named} ({_without_secrets(arguments)})" if arguments else str(named)
-
-
-def _without_secrets(arguments: str) -> str:
-    return re.sub(
-        r"((?:^|,)\s*[^,=]*(?:key|token|secret|password)[^,=]*=)[^,]*", r"\1...", arguments, flags=re.IGNORECASE
-    )
-
-
-def _family(asked: Task) -> str:
-    """The first group that holds the whole task, or its own name."""
-    groups = benchmarks()[asked.benchmark].groups
-    own = set(groups.get(asked.name, (asked.name,)))
-    return next((group for group, members in groups.items() if own <= set(members)), asked.name)
-
-
-def _records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    try:
-        # Not splitlines: a reply may hold U+2028 and its like.
-        lines = file.read_bytes().decode("utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpotdiffError(f"{file} cannot be read: {error}") from error
-    for number, line in enumerate(lines, start=1):
-        place = f"{file}, line {number}"
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise SpotdiffError(f"{place} is not JSON: {error}. The run was cut short: run it again") from error
-        # A sample of lmms-eval carries the record in its main metric; a task that is not ours has none.
-        record = row.get("acc") if isinstance(row, dict) and "doc_id" in row else row
-        if isinstance(record, dict) and "outcome" in record:
-            yield place, record
+    return f"{named} ({without_secrets(arguments)})" if arguments else str(named)

@@ -9,18 +9,23 @@ from spotdiff.evaluation import Answer
 from spotdiff.scoring import Scored
 
 
-def to_record(answer: Answer, task: str, total: int) -> dict[str, Any]:
-    """The record, in plain JSON values, of an answer; its setting has `total` questions when complete."""
+def to_record(answer: Answer, task: str, total: int, version: int | None = None) -> dict[str, Any]:
+    """The record, in plain JSON values, of an answer; its setting has `total` questions when complete.
+
+    version: of the benchmark's protocol.
+    """
     scored, reading, verdict = answer.scored, answer.reading, answer.verdict
     record: dict[str, Any] = {
         "id": scored.id,
         "task": task,
+        **({} if version is None else {"version": version}),
         "total": total,
         "score": scored.score,
         "chance": scored.chance,
         "letters": list(scored.letters),
         "gold": list(scored.gold),
         "outcome": scored.outcome,
+        "failure": scored.failure,
         "rule": reading.rule,
         "conflict": reading.conflict,
         "options": scored.options,
@@ -46,4 +51,5 @@ def from_record(record: Mapping[str, Any]) -> Scored:
         options=record["options"],
         groups={name: value if isinstance(value, str) else tuple(value) for name, value in record["groups"].items()},
         extra=record["extra"],
+        failure=record.get("failure", ""),
     )

@@ -8,11 +8,24 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import frames
+import journal
+import media
+import overheads
+import report
 import similarity
 import tables
 from rows import Options, as_table, write_json
 
-MEASUREMENTS = {"similarity": similarity.measure, "tables": tables.measure}
+MEASUREMENTS = {
+    "similarity": similarity.measure,
+    "tables": tables.measure,
+    "report": report.measure,
+    "journal": journal.measure,
+    "frames": frames.measure,
+    "media": media.measure,
+    "overheads": overheads.measure,
+}
 
 
 def main() -> None:

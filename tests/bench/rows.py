@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-_PACKAGES = ("spotdiff", "lmms-eval", "ms-vlmeval", "torch", "transformers", "numpy", "pillow")
+_PACKAGES = ("spotdiff", "lmms-eval", "ms-vlmeval", "torch", "transformers", "numpy", "pillow", "av", "decord")
 
 
 @dataclass(frozen=True)

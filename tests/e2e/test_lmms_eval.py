@@ -121,7 +121,8 @@ def test_a_server_that_fails_is_counted_and_never_scored(tmp_path: Path, fault: 
     outcomes = {row.outcome for row in scored.values()}
     assert outcomes == ({"empty"} if fault == "empty" else {"error"})
     assert all(row.score == 0 for row in scored.values())
-    assert f"{len(scored)} of {len(scored)} replies score 0 unread" in done.output
+    kind = {"html": "bad reply", "500": "server error", "empty": "empty"}[fault]
+    assert f"{len(scored)} asked, 0 answered, {len(scored)} failed ({kind} {len(scored)}), 0 unparsed" in done.output
 
 
 def test_a_server_that_is_down_is_counted_and_never_scored(tmp_path: Path) -> None:
@@ -129,7 +130,7 @@ def test_a_server_that_is_down_is_counted_and_never_scored(tmp_path: Path) -> No
         pass
     done = ask(server, tmp_path, tasks="m4bench_mini_state_invariance", box_family="pixels")
     assert {row.outcome for row in done.scored().values()} == {"error"}
-    assert "replies score 0 unread: error" in done.output
+    assert "8 failed (no connection 8)" in done.output
 
 
 def test_boxes_for_a_model_of_unknown_family_are_refused_before_anything_is_asked(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import copy
 import importlib.machinery
 import json
+import math
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -146,8 +147,10 @@ def test_results_hold_every_metric_and_the_record(make_row: MakeRow, data_folder
     found = adapter.process_results(without_images(load()[0]), ["(B)"])
     assert {name: entry["score"] for name, entry in found.items()} == {
         "acc": 1.0,
+        "acc_answered": 1.0,
         "acc_release": 1.0,
         "parsed": 1.0,
+        "failed": 0.0,
         "chance": 0.25,
         "coverage": 1.0,
     }
@@ -164,12 +167,40 @@ def test_no_reply_makes_the_results_fail(make_row: MakeRow, data_folder: Write, 
     assert found["acc"]["score"] == 0.0
 
 
+def test_a_failed_reply_scores_0_and_is_left_out_of_acc_answered(
+    make_row: MakeRow, data_folder: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data_folder(spatial_perception=[make_row(str(number)) for number in range(6)])
+    replies = ["(B)", "(A)", "no idea", None, "[LMMS_EVAL_REQUEST_FAILED after 2 retries] Error code: 500 - A", " "]
+    found = [
+        adapter.process_results(without_images(doc), [reply])  # type: ignore[list-item]
+        for doc, reply in zip(load(), replies, strict=True)
+    ]
+    items = {name: [entry[name] for entry in found] for name in found[0]}
+    assert adapter.mean(items["acc"]) == pytest.approx(1 / 6)
+    assert adapter.answered_mean(items["acc_answered"]) == pytest.approx(1 / 3)
+    capsys.readouterr()
+    assert adapter.failed(items["failed"]) == 1 / 2
+    said = "6 asked, 3 answered, 3 failed (empty 1, reasoning only 1, server error 1), 1 unparsed (none 1)"
+    assert capsys.readouterr().err == f"spotdiff: {NAME}: {said}\n"
+    assert (adapter.TALLIES[-1][0], str(adapter.TALLIES[-1][1])) == (NAME, said)
+    assert [item["failure"] for item in items["acc"]] == ["", "", "", "reasoning only", "server error", "empty"]
+
+
+def test_where_everything_failed_there_is_no_mean_over_the_answered() -> None:
+    assert math.isnan(adapter.answered_mean([{"stratum": "indoor"}, {"stratum": "outdoor"}]))
+    assert (
+        adapter.answered_mean([{"stratum": "a", "score": 1.0}, {"stratum": "a"}, {"stratum": "b", "score": 0.0}]) == 0.5
+    )
+
+
 def test_metrics_are_averaged_over_questions_and_coverage_over_the_complete_task() -> None:
     items: list[Mapping[str, Any]] = [
         {"score": share, "total": 8, "outcome": "parsed", "task": "t"} for share in (1.0, 0.0, 0.5, 0.5)
     ]
     assert adapter.mean(items) == 0.5
-    assert adapter.coverage(items) == 0.5
+    assert adapter.coverage([{"score": 1.0, "total": 8}] * 4) == 0.5
+    assert adapter.coverage([{"score": whole, "total": 4} for whole in (1.0, 1.0, 0.0)]) == 0.5
 
 
 def test_where_a_group_is_balanced_each_of_its_values_weighs_the_same() -> None:

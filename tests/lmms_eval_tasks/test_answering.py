@@ -74,4 +74,4 @@ def test_the_models_are_listed_for_lmms_eval() -> None:
     from lmms_eval_tasks.models import manifests
 
     listed = [entry.model_id for entry in manifests()]
-    assert listed == ["spotdiff_baseline", "spotdiff_replay", "spotdiff_similarity"]
+    assert listed == ["spotdiff_baseline", "spotdiff_journal", "spotdiff_replay", "spotdiff_similarity"]

@@ -3,7 +3,13 @@
 import hashlib
 import os
 import shutil
+import subprocess
+import sys
+import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -11,9 +17,10 @@ from videos import numbers_in, write_video
 
 from spotdiff.errors import DataError, SettingError
 from spotdiff.media import clips
-from spotdiff.media.clips import frames_of, link_by_digest
-from spotdiff.media.sampling import Sampling
+from spotdiff.media.clips import clip_bytes, frames_of, link_by_digest
+from spotdiff.media.sampling import Sampling, even_indices
 from spotdiff.media.video import Clip
+from spotdiff.question import Panel, Video
 
 THREE = Sampling(count=3, size=(56, 32))
 
@@ -189,6 +196,46 @@ def test_a_store_that_cannot_be_written_is_said_once_and_costs_no_frame(
     assert capsys.readouterr().err.count("no frames can be stored") == 1
 
 
+_READ_ONLY = """
+import os, sys
+from pathlib import Path
+from spotdiff.media import clips
+from spotdiff.media.clips import frames_of
+from spotdiff.media.sampling import Sampling
+path = Path(sys.argv[1])
+decode = clips._decoded
+decode(path, Sampling(count=1, size=(56, 32)))
+frames_of(path, Sampling(count=3, size=(56, 32)))
+# Root may write anywhere, and others may not read all that is imported.
+os.geteuid() or os.setuid(65534)
+decoded = []
+clips._decoded = lambda path, sampling: (decoded.append(path), decode(path, sampling))[1]
+for count in (3, 4, 3, 5):
+    assert len(frames_of(path, Sampling(count=count, size=(56, 32)))) == count
+print(len(decoded))
+"""
+
+
+def test_a_store_that_may_only_be_read_gives_what_it_has_and_the_rest_is_decoded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        path = write_video(Path(place, "a.mp4"), 9)
+        for name, value in (("MEDIA_CACHE", f"{place}/cache"), ("FRAME_DISK", "1"), ("FRAME_MEMORY", "0")):
+            monkeypatch.setenv(f"SPOTDIFF_{name}", value)
+        frames_of(path, THREE)
+        for folder in (place, *(each for each, _, _ in os.walk(f"{place}/cache"))):
+            os.chmod(folder, 0o555)
+        done = subprocess.run(
+            [sys.executable, "-c", _READ_ONLY, str(path)], capture_output=True, text=True, timeout=120
+        )
+        for folder in (place, *(each for each, _, _ in os.walk(f"{place}/cache"))):
+            os.chmod(folder, 0o755)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "2\n"
+    assert done.stderr.count("no frames can be stored") == 1
+
+
 def test_a_broken_video_is_an_error_with_and_without_stored_frames(tmp_path: Path, stored: Path) -> None:
     path = write_video(tmp_path / "a.mp4", 9)
     frames_of(path, THREE)
@@ -198,6 +245,115 @@ def test_a_broken_video_is_an_error_with_and_without_stored_frames(tmp_path: Pat
     path.unlink()
     with pytest.raises(DataError, match="no such file"):
         frames_of(path, THREE)
+
+
+def test_frames_of_a_video_that_was_replaced_while_it_was_decoded_are_not_kept_for_the_old_one(
+    tmp_path: Path, stored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_video(tmp_path / "a.mp4", 9)
+    original = path.read_bytes()
+    decode = clips._decoded
+
+    def replaced(path: Path, sampling: Sampling) -> Clip:
+        write_video(path, 5)
+        return decode(path, sampling)
+
+    monkeypatch.setattr(clips, "_decoded", replaced)
+    assert numbers_in(frames_of(path, THREE)) == [0, 2, 4]
+    monkeypatch.setattr(clips, "_decoded", decode)
+    assert numbers_in(frames_of(path, THREE)) == [0, 2, 4]
+    path.write_bytes(original)
+    assert numbers_in(frames_of(path, THREE)) == [0, 4, 8]
+
+
+def test_a_damaged_entry_is_decoded_again_and_stored_again(tmp_path: Path, stored: Path) -> None:
+    path = write_video(tmp_path / "a.mp4", 9)
+    for damage in (lambda content: content[:-1], lambda content: b"", lambda content: content[:100] + content[101:]):
+        frames_of(path, THREE)
+        (entry,) = stored.rglob("*.frames")
+        entry.write_bytes(damage(entry.read_bytes()))
+        before = decodings()
+        assert numbers_in(frames_of(path, THREE)) == [0, 4, 8]
+        assert numbers_in(frames_of(path, THREE)) == [0, 4, 8]
+        assert decodings() == before + 1
+
+
+_ASKING = """
+import sys
+from pathlib import Path
+from spotdiff.media import clips
+from spotdiff.media.clips import frames_of
+from spotdiff.media.sampling import Sampling
+decode = clips._decoded
+decoded = []
+clips._decoded = lambda path, sampling: (decoded.append(path), decode(path, sampling))[1]
+import hashlib
+sys.stdin.readline()
+frames = frames_of(Path(sys.argv[1]), Sampling(count=60, size=(800, 600)))
+print(len(decoded), hashlib.sha256(b"".join(frame.tobytes() for frame in frames)).hexdigest())
+"""
+
+
+def test_processes_that_want_one_video_at_once_decode_it_once_and_get_the_same_pixels(
+    tmp_path: Path, stored: Path
+) -> None:
+    path = write_video(tmp_path / "a.mp4", 120)
+    words = [sys.executable, "-c", _ASKING, str(path)]
+    processes = [subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    found = [process.communicate(timeout=120)[0].split() for process in processes]
+    assert sorted(count for count, _ in found) == ["0", "0", "1"]
+    assert len({digest for _, digest in found}) == 1
+
+
+def test_a_process_that_is_killed_while_it_fills_leaves_the_next_one_all_frames(tmp_path: Path, stored: Path) -> None:
+    path = write_video(tmp_path / "a.mp4", 120)
+    words = [sys.executable, "-c", _ASKING, str(path)]
+    for wait in (0.05, 0.2, 0.4):
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+            time.sleep(wait)
+            process.kill()
+    sampling = Sampling(count=60, size=(800, 600))
+    assert numbers_in(frames_of(path, sampling)) == even_indices(120, 60)
+
+
+def test_the_views_of_a_panel_come_from_the_store(tmp_path: Path, stored: Path) -> None:
+    instants = (0.0, 1.0, 2.0)
+    views = [write_video(tmp_path / f"{rate}.mp4", 5 * rate, rate=Fraction(rate)) for rate in (3, 6)]
+    videos = tuple(Video(path, Sampling(instants=instants, size=(56, 32))) for path in views)
+    panels = [Panel(videos).image() for _ in range(2)]
+    assert decodings() == 2
+    cells = [
+        panels[1].crop((56 * column, 32 * row, 56 * (column + 1), 32 * (row + 1)))
+        for row in range(2)
+        for column in range(3)
+    ]
+    assert numbers_in(cells) == [0, 3, 6, 0, 6, 12]
+    assert panels[0].tobytes() == panels[1].tobytes()
+
+
+@pytest.mark.parametrize("told", [Sampling(count=3), Sampling(instants=(0.0, 1.0, 2.0)), Sampling(fps=1.0)])
+@pytest.mark.parametrize("size", [(56, 32), None])
+def test_what_a_clip_takes_in_memory_is_known_beforehand(
+    tmp_path: Path, told: Sampling, size: tuple[int, int] | None
+) -> None:
+    path = write_video(tmp_path / "a.mp4", 9)
+    sampling = replace(told, size=size)
+    assert clip_bytes(path, sampling) == sum(4 * image.width * image.height for image in frames_of(path, sampling))
+
+
+def test_threads_that_hold_no_clip_leave_no_lock_behind(tmp_path: Path) -> None:
+    path = write_video(tmp_path / "a.mp4", 9)
+    frames_of(path, THREE)
+    with pytest.raises(DataError):
+        frames_of(tmp_path / "missing.mp4", THREE)
+    assert clips._clips._being_read == {}
 
 
 # --- files --------------------------------------------------------------------------------------------------------

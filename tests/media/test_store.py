@@ -216,3 +216,100 @@ def test_processes_that_fill_one_entry_and_are_killed_leave_it_whole_or_not_ther
         assert found is None or pixels(found) == wanted
     assert seen or store.get(key()) is not None
     assert all(path.suffix in (".frames", ".unfinished") for path in tmp_path.rglob("*") if path.is_file())
+
+
+# --- one fills, others wait ---------------------------------------------------------------------------------------
+
+
+def waited(store: FrameStore, patience: float) -> float:
+    """Seconds until this process may fill the entry."""
+    start = time.monotonic()
+    with store.filling(key(), patience):
+        return time.monotonic() - start
+
+
+def test_who_wants_an_entry_that_is_being_filled_waits_for_it_but_not_for_ever(tmp_path: Path) -> None:
+    store = FrameStore(tmp_path, ROOM)
+    with store.filling(key(), 60.0):
+        with store.filling(key("another"), 60.0):
+            pass
+        assert waited(store, 0.2) >= 0.2
+    assert waited(store, 60.0) < 30
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+_HOLDER = """
+import sys, time
+sys.path.insert(0, {here!r})
+from pathlib import Path
+from test_store import ROOM, FrameStore, key
+with FrameStore(Path({folder!r}), ROOM).filling(key(), 60.0):
+    print("ready", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_process_that_is_killed_while_it_fills_keeps_nobody_waiting(tmp_path: Path) -> None:
+    code = _HOLDER.format(here=str(Path(__file__).parent), folder=str(tmp_path))
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    store = FrameStore(tmp_path, ROOM)
+    assert waited(store, 0.2) >= 0.2
+    process.kill()
+    process.wait()
+    assert waited(store, 600.0) < 300
+
+
+def test_a_folder_where_nothing_can_be_locked_makes_nobody_wait(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with FrameStore(tmp_path / "file", ROOM).filling(key(), 60.0):
+        pass
+
+
+# --- what cannot be stored ----------------------------------------------------------------------------------------
+
+
+def test_frames_of_several_sizes_and_no_frames_are_left_out(tmp_path: Path) -> None:
+    store = FrameStore(tmp_path, ROOM)
+    store.put(key(), [])
+    store.put(key(), [*noise(0, 1), *noise(1, 1, 41)])
+    assert entries(tmp_path) == []
+
+
+def test_a_store_that_others_fill_stays_within_its_limit_and_a_share_of_it_for_each(tmp_path: Path) -> None:
+    FrameStore(tmp_path, ROOM).put(key("size"), noise(0))
+    one = entries(tmp_path)[0].stat().st_size
+    limit = 100 * one
+    stores = [FrameStore(tmp_path, limit) for _ in range(3)]
+    largest = 0
+    for number in range(150):
+        stores[number % 3].put(key(str(number)), noise(0))
+        largest = max(largest, sum(path.stat().st_size for path in entries(tmp_path)))
+    assert 0.9 * limit <= largest <= limit * (1 + 3 / 64)
+
+
+# --- the end of a process -----------------------------------------------------------------------------------------
+
+_AT_THE_END = """
+import atexit, sys
+sys.path.insert(0, {here!r})
+from pathlib import Path
+from test_store import ROOM, FrameStore, key
+import numpy, pyarrow, PIL.Image
+def read():
+    try:
+        FrameStore(Path({folder!r}), ROOM).get(key())
+    except RuntimeError:
+        pass
+atexit.register(read)
+"""
+
+
+def test_an_entry_that_is_read_as_the_process_ends_is_not_taken_for_damaged(tmp_path: Path) -> None:
+    store = FrameStore(tmp_path, ROOM)
+    store.put(key(), noise(0))
+    code = _AT_THE_END.format(here=str(Path(__file__).parent), folder=str(tmp_path))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert store.has(key())

@@ -14,11 +14,13 @@ from typing import Any
 
 import pytest
 from PIL import Image as PILImage
+from told_texts import tell
 
 import _spotdiff_hook
 from lmms_eval_tasks import adapter
 from spotdiff.errors import DataError, ReplyFileError, SettingError, SpotdiffError
 from spotdiff.media.images import pixel_digest
+from spotdiff.probes.stages import stages
 from spotdiff.tasks import tasks, vlmeval_tasks
 
 pytest.importorskip("vlmeval")
@@ -95,11 +97,23 @@ def test_our_package_can_be_imported_by_its_own_name(framework: Any) -> None:
     assert framework.SpotdiffDataset is SpotdiffDataset
 
 
+@pytest.fixture(scope="module")
+def probes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Texts for all tasks of mini data that rest on some."""
+    folder = tmp_path_factory.mktemp("probes")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPOTDIFF_PROBES", str(folder))
+        for name in (name for name in stages() if "_mini_" in name):
+            tell(name)
+    return folder
+
+
 @pytest.mark.parametrize("name", MINI_TASKS)
 def test_a_model_gets_the_same_parts_as_in_lmms_eval(
-    name: str, framework: Any, monkeypatch: pytest.MonkeyPatch
+    name: str, framework: Any, probes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SPOTDIFF_FRAMES", "3")
+    monkeypatch.setenv("SPOTDIFF_PROBES", str(probes))
     dataset = build(framework, tasks()[name].vlmeval_name)
     documents = adapter.load_documents(name)
     assert len(dataset) == len(documents)

@@ -14,14 +14,12 @@ from vlmeval_ext.outcome import Outcome, Run
 NOW = datetime.now().astimezone()
 
 
-def outcome_of(
-    entry: dict[str, Any] | None, folder: Path, *, infers_only: bool = False, keeps_failed: bool = False
-) -> Outcome:
+def outcome_of(entry: dict[str, Any] | None, folder: Path, *, infers_only: bool = False, **known: Any) -> Outcome:
     file = folder / "status.json"
     if entry is not None:
         entry = {"updated_at": (NOW + timedelta(seconds=5)).isoformat(), **entry}
         file.write_text(json.dumps({"datasets": {"M4Bench": entry}}))
-    (outcome,) = Run({"GPT4o": file}, ("M4Bench",), infers_only, (), NOW, keeps_failed).outcomes()
+    (outcome,) = Run({"GPT4o": file}, ("M4Bench",), infers_only, (), NOW, **known).outcomes()
     return outcome
 
 
@@ -130,10 +128,38 @@ def test_replies_that_are_used_again_without_being_asked_for_are_noted(
     assert run.stored_predictions == ((stored,) if noted else ())
 
 
+COUNTS = {"acc": 0.5, "questions": 8, "outcome/parsed": 4, "outcome/none": 1, "outcome/error": 2, "outcome/empty": 1}
+FAILURES = {"failure/time-out": 2, "failure/empty": 1}
+
+
 def test_failed_requests_fail_the_run_unless_they_are_wanted_as_they_are(tmp_path: Path) -> None:
-    metrics = {"acc": 0.5, "questions": 8, "outcome/parsed": 5, "outcome/error": 3}
+    metrics = {**COUNTS, **FAILURES}
     outcome = outcome_of({"status": "done", "metrics": metrics}, tmp_path)
     assert outcome.failed
     assert outcome.text.startswith("3 of 8 requests failed")
-    assert not outcome_of({"status": "done", "metrics": {**metrics, "outcome/error": 0}}, tmp_path).failed
+    assert str(outcome).endswith("8 asked, 5 answered, 3 failed (time-out 2, empty 1), 1 unparsed (none 1)")
+    assert not outcome_of({"status": "done", "metrics": COUNTS}, tmp_path).failed
     assert not outcome_of({"status": "done", "metrics": metrics}, tmp_path, keeps_failed=True).failed
+
+
+@pytest.mark.parametrize(("allowed", "failed"), [(0.0, True), (0.37, True), (0.375, False), (1.0, False)])
+def test_a_share_of_failures_can_be_allowed(allowed: float, failed: bool, tmp_path: Path) -> None:
+    entry = {"status": "done", "metrics": {**COUNTS, **FAILURES}}
+    assert outcome_of(entry, tmp_path, allowed=allowed).failed is failed
+    assert outcome_of(entry, tmp_path, allowed=allowed, keeps_failed=True).failed is failed
+
+
+@pytest.mark.parametrize("allowed", [0.0, 0.5])
+def test_failures_count_where_replies_are_stored_and_not_scored(allowed: float, tmp_path: Path) -> None:
+    file = tmp_path / "GPT4o_M4Bench.tsv"
+    file.write_text("index\tprediction\na\tB\nb\tFailed to obtain answer via API. [rate limit] HTTP 429\nc\tC\nd\tD\n")
+    entry = {"status": "done", "skip_reason": "mode_infer"}
+    outcome = outcome_of(entry, tmp_path, infers_only=True, allowed=allowed, predictions={("GPT4o", "M4Bench"): file})
+    assert outcome.failed is (allowed == 0)
+    assert str(outcome.tally) == "4 asked, 3 answered, 1 failed (rate limit 1)"
+
+
+def test_in_api_mode_failed_requests_are_asked_again_with_reuse_alone(tmp_path: Path) -> None:
+    entry = {"status": "done", "metrics": {**COUNTS, **FAILURES}}
+    assert outcome_of(entry, tmp_path).text.endswith("the same command asks these again")
+    assert outcome_of(entry, tmp_path, reuses=False).text.endswith("the same command with --reuse asks these again")

@@ -68,6 +68,20 @@ def test_outcomes_are_counted() -> None:
     assert (found["parsed"], found["acc"], found["acc_release"]) == (0.5, 0.5, 1)
 
 
+def test_failures_are_counted_by_class_and_left_out_of_acc_answered() -> None:
+    late = replace(scored(2, True, parsed=False), outcome="error", failure="time-out")
+    found = figures({"a": [scored(1, True), late], "b": rows(False, True)}, {"a": 2, "b": 2})
+    assert (found["acc"], found["acc_answered"], found["failed"]) == (0.5, 0.75, 0.25)
+    assert (found["a/acc_answered"], found["failure/time-out"], found["outcome/error"]) == (1, 1, 1)
+
+
+def test_where_a_whole_setting_failed_there_is_no_acc_answered() -> None:
+    late = replace(scored(1, True, parsed=False), outcome="error", failure="time-out")
+    found = figures({"a": [late], "b": rows(True)}, {"a": 1, "b": 1})
+    assert (found["acc"], found["failed"], found["b/acc_answered"]) == (0.5, 0.5, 1)
+    assert not {"acc_answered", "a/acc_answered"} & set(found)
+
+
 SETTINGS = st.dictionaries(
     st.sampled_from("abc"), st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1), min_size=1
 )

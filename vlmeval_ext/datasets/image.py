@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas
 from vlmeval.dataset.image_base import ImageBaseDataset
+from vlmeval.smp import get_rank_and_world_size
 
 from spotdiff.errors import SettingError, SpotdiffError
 from spotdiff.media.clips import link_by_digest
+from spotdiff.media.frame_files import frame_files
 from spotdiff.media.images import save_by_digest
-from spotdiff.question import Image, Question, Text, Video
+from spotdiff.media.prefetch import Ahead, clips_of
+from spotdiff.question import Panel, Part, Question, Text, Video
 from spotdiff.tasks import vlmeval_tasks
 from vlmeval_ext.invocation import Invocation, is_media_free, last_part
 from vlmeval_ext.loading import FORMS, Loaded, load
@@ -58,6 +63,7 @@ class SpotdiffDataset(ImageBaseDataset):  # type: ignore[misc]
 
     def load_data(self, dataset: str) -> pandas.DataFrame:
         """One row a question, without pixels: `index`, prompt, right letters, and what the tables break down by."""
+        self._ahead = self._expected()
         return pandas.DataFrame([_row(index, question) for index, question in self._loaded.questions()])
 
     def build_prompt(self, line: int | Mapping[str, Any]) -> list[dict[str, str]]:
@@ -66,19 +72,39 @@ class SpotdiffDataset(ImageBaseDataset):  # type: ignore[misc]
         Raises DataError when an image cannot be decoded.
         """
         row = self.data.iloc[line] if isinstance(line, int) else line
-        question, evaluation = self._loaded.question(row["index"]), self._loaded.evaluation
-        folder = evaluation.settings.media_cache
-        messages: list[dict[str, str]] = []
-        for part in question.parts if self._media_free else evaluation.shown(question, FORMS):
-            if isinstance(part, Text):
-                messages.append({"type": "text", "value": Prompt(_no_file_name(part.text), question)})
-            elif self._media_free:
-                continue
-            elif isinstance(part, Image):
-                messages.append({"type": "image", "value": str(save_by_digest(part.open(), folder / "vlmeval"))})
-            elif isinstance(part, Video):
-                messages.append({"type": "video", "value": str(link_by_digest(part.path, folder / "videos"))})
+        question = self._loaded.question(row["index"])
+        messages = [message for part in question.parts for message in self._messages(part, question)]
+        self._ahead.asked(row["index"])
         return messages
+
+    def _messages(self, part: Part, question: Question) -> Iterator[dict[str, str]]:
+        folder = self._loaded.evaluation.settings.media_cache
+        if isinstance(part, Text):
+            yield {"type": "text", "value": Prompt(_no_file_name(part.text), question)}
+        elif self._media_free:
+            return
+        elif isinstance(part, Video) and not part.as_images and self._loaded.evaluation.video_form(FORMS) == "path":
+            yield {"type": "video", "value": str(link_by_digest(part.path, folder / "videos"))}
+        elif isinstance(part, Video):
+            for file in frame_files(part.path, part.sampling, folder / "vlmeval"):
+                yield {"type": "image", "value": str(file)}
+        else:
+            image = part.image() if isinstance(part, Panel) else part.open()
+            yield {"type": "image", "value": str(save_by_digest(image, folder / "vlmeval"))}
+
+    def _expected(self) -> Ahead:
+        """The questions of this process, in their order, and the frames that they show."""
+        evaluation = self._loaded.evaluation
+        prepare = partial(frame_files, folder=evaluation.settings.media_cache / "vlmeval")
+        ahead = Ahead(prepare, prepare)
+        if self._media_free or not evaluation.benchmark.video_columns:
+            return ahead
+        rank, processes = get_rank_and_world_size()
+        for index, question in itertools.islice(self._loaded.questions(), rank, None, processes):
+            # Of a panel there is no file until all of it is read.
+            if not any(isinstance(part, Panel) for part in question.parts):
+                ahead.expect(index, clips_of(question, whole=evaluation.video_form(FORMS) != "path"))
+        return ahead
 
     def dump_image(self, line: Mapping[str, Any]) -> list[str]:
         """Called only by a model that words the prompt itself."""

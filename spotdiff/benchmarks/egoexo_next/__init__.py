@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from spotdiff.benchmarks.egoexo_next.breakdowns import BREAKDOWNS
+from spotdiff.benchmarks.egoexo_next.captions import stage_of, texts
 from spotdiff.benchmarks.egoexo_next.comparison import comparison
 from spotdiff.benchmarks.egoexo_next.controls import donors
 from spotdiff.benchmarks.egoexo_next.protocol import needed_images, pixel_warnings, problems, question
@@ -13,7 +15,7 @@ from spotdiff.benchmarks.egoexo_next.schema import EGO, EGO2EXO, EXO, IMAGE_COLU
 from spotdiff.benchmarks.egoexo_next.tables import table
 from spotdiff.names import joined
 from spotdiff.settings import Settings
-from spotdiff.tasks import Benchmark, Setting, Table, Task
+from spotdiff.tasks import FROM_TEXTS, Benchmark, Setting, Table, Task
 
 MATCHED_GROUPS = 200
 
@@ -60,6 +62,7 @@ _FAMILIES: Mapping[str, tuple[Setting, ...]] = {
     "plus_exo": _helped_by("current_exo"),
     "plus_ego": _helped_by("next_ego"),
     "plus_both": _helped_by(*ORACLE_COLUMNS),
+    "captioned": _asked_by(EGO, MATCH, EXO, EGO2EXO, **{FROM_TEXTS: True}),
 }
 """Name -> its settings. A family of one setting is one task; of several, a group of as many tasks."""
 
@@ -115,4 +118,8 @@ BENCHMARK = Benchmark(
     counts=_counts,
     balanced="scene",
     comparison=comparison,
+    breakdowns=BREAKDOWNS,
+    stages=tuple(stage_of(data, _SETTINGS) for data in _DATA),
+    texts=texts,
+    bases=dict.fromkeys(("plus_exo", "plus_ego", "plus_both"), "matched"),
 )

@@ -1,4 +1,4 @@
-"""Full input beside the controls (Table 2), subtask 4 beside what helps it (Table 5)."""
+"""Full input beside the controls (Table 2) and captions (Fig. 6), subtask 4 beside what helps it (Table 5)."""
 
 from __future__ import annotations
 
@@ -31,18 +31,26 @@ BLOCKS: tuple[tuple[str, tuple[str, ...], str, Mapping[str, str]], ...] = (
 )
 """Title of a block of Table 2, its subtasks, name of the full input there, and suffix -> name of each control."""
 
+CAPTIONED = ("Captions: S1-S4", SUBTASKS, "Image Only", {"captioned": "Image + Caption"})
+"""Fig. 6, in the same form."""
+
 HELPED = {"plus_exo": "+ Current Exo", "plus_ego": "+ Next-State Ego", "plus_both": "+ Both"}
 
 _HEAD = ("%", "acc", "95 % interval, +-", "against full", "95 % interval, +-", "questions")
 
 
 def comparison(families: Mapping[str, Sequence[Scored]], title: str) -> list[Table]:
-    """The two tables, as far as the answers of one model, by family of tasks, allow. Mini data stand apart."""
+    """The two tables and that of captions, as far as the answers of one model, by family of tasks, allow.
+
+    Mini data stand apart.
+    """
     tables = []
     for base in (FULL, f"{FULL}_mini"):
         body = [line for block in BLOCKS for line in _block(base, block, families)]
         if body:
             tables.append(Table(f"{title}, {base}: controls", _HEAD, tuple(body)))
+        if captioned := _block(base, CAPTIONED, families):
+            tables.append(Table(f"{title}, {base}: captions of the options", _HEAD, tuple(captioned)))
         helped = _helped(base, families)
         if helped:
             head = ("%", "acc", "95 % interval, +-", "against the original", "95 % interval, +-", "questions")

@@ -28,7 +28,7 @@ from spotdiff.errors import DataError, Problem
 from spotdiff.media.images import open_image
 from spotdiff.question import LETTERS, Image, Option, Part, Question, Text, shuffled
 from spotdiff.settings import Settings
-from spotdiff.tasks import DONOR_ROW
+from spotdiff.tasks import DONOR_ROW, FROM_TEXTS, TEXTS_COLUMN, inputs_of
 
 if TYPE_CHECKING:
     from spotdiff.tasks import Setting
@@ -107,15 +107,14 @@ def question(row: Mapping[str, Any], setting: Setting, settings: Settings, model
         options, gold = shuffled(options, gold, settings.shuffle_seed, key)
     shown = _shown(observed, setting.options.get("control"), settings.control_seed, key)
     oracles = [(_ORACLE_LABELS[column], _image(row, column, key)) for column in setting.options.get("oracles", ())]
-    labelled = [
-        *((f"{_VIEWS[seen][0]} keyframe {number}:", image) for number, image in shown),
-        *oracles,
-        *((f"{_VIEWS[asked][0]} option {option.letter}:", option.image) for option in options if option.image),
-    ]
+    labelled = [*((f"{_VIEWS[seen][0]} keyframe {number}:", image) for number, image in shown), *oracles]
+    offered = [(f"{_VIEWS[asked][0]} option {option.letter}:", option.image) for option in options if option.image]
+    captioned = bool(setting.options.get(FROM_TEXTS))
+    captions = dict(zip(map(id, images), row.get(TEXTS_COLUMN) or (), strict=False)) if captioned else {}
     return Question(
         id=key,
         setting=setting.name,
-        parts=(*_parts(labelled), Text(f"\n{_prompt(row)}")),
+        parts=(*_parts([*labelled, *offered], captions), Text(f"\n{_prompt(row)}")),
         options=options,
         gold=gold,
         cluster=row["clip"],
@@ -128,6 +127,7 @@ def question(row: Mapping[str, Any], setting: Setting, settings: Settings, model
             "future": str(row["future_candidates"]) if row["future_candidates"] else (),
             "kinds": tuple(kinds[id(option.image)] for option in options) if kinds else (),
             "group": row["group"] or (),
+            **(inputs_of(row) if captioned else {}),
         },
         reference=shown[-1][1] if shown and not oracles else None,
     )
@@ -158,11 +158,16 @@ def _image(row: Mapping[str, Any], column: str, key: str, *, borrowed: bool = Fa
     return Image(lambda: open_image((lend() if lend else row).get(column), f"question {key}, {column}"))
 
 
-def _parts(labelled: Sequence[tuple[str, Image]]) -> list[Part]:
-    """Each image after its label; a label begins a new line."""
+def _parts(labelled: Sequence[tuple[str, Image]], captions: Mapping[int, str]) -> list[Part]:
+    """Each image after its label, and before its caption where it has one; both begin a new line.
+
+    captions: by the `id` of the image's object.
+    """
     parts: list[Part] = []
     for label, image in labelled:
         parts += [Text(f"\n{label}" if parts else label), image]
+        if caption := captions.get(id(image)):
+            parts.append(Text(f"\nCaption: {caption}"))
     return parts
 
 

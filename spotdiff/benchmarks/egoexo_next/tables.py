@@ -48,6 +48,8 @@ NUMBERS = {subtask: f"S{number}" for number, subtask in enumerate(SUBTASKS, star
 CELLS = tuple((subtask, scene) for subtask in SUBTASKS for scene in SCENES)
 """The eight settings, in the order of Table 1."""
 
+KIND_TITLES = {TARGET: "target", LATER: "later future", PAST: "past"}
+
 _ARROWS = {"ego2exo": "ego to exo", "exo2ego": "exo to ego"}
 
 Part = Estimate | Mean
@@ -180,21 +182,23 @@ def _kinds(rows: Sequence[Scored]) -> Table | None:
     for subtask in SUBTASKS:
         part = [row for row in rows if row.groups["subtask"] == subtask]
         if part:
-            chosen = [_chosen_kind(row) for row in part]
+            chosen = [chosen_kind(row) for row in part]
             shares = [Fraction(chosen.count(kind), len(part)) for kind in (*KINDS, None)]
             guessed = [sum(list(row.groups["kinds"]).count(kind) for row in part) / len(part) / 4 for kind in KINDS]
             body.append((NUMBERS[subtask], *(percent(float(share)) for share in shares), str(len(part))))
             body.append((f"{NUMBERS[subtask]}, a guess", *map(percent, guessed), "-", ""))
-    names = {TARGET: "target", LATER: "later future", PAST: "past"}
-    head = ("%", *(names.get(kind, "another moment") for kind in KINDS), "unread", "questions")
+    head = ("%", *(KIND_TITLES.get(kind, "another moment") for kind in KINDS), "unread", "questions")
     return Table("What the chosen option shows", head, tuple(body)) if body else None
 
 
-def _chosen_kind(row: Scored) -> str | None:
+def chosen_kind(row: Scored) -> str | None:
+    """What the chosen option shows, None where not exactly one was chosen."""
     if row.outcome != PARSED or len(row.letters) != 1:
         return None
     return row.groups["kinds"]["ABCD".index(row.letters[0])]
 
+
+_Name = tuple[str, str]
 
 _GIVEN = ((EGO, ""), (MATCH, TO_EXO), (EXO, ""))
 """What has to be right in a matched group for its subtask 4 to count in Table 5's last row."""
@@ -205,12 +209,10 @@ def _conditional(rows: Sequence[Scored]) -> Table | None:
     groups = _matched(rows)
     if not groups:
         return None
-    whole = {name: members for name, members in groups.items() if len(members) == len(_GIVEN) + 1}
-    given = {name: members for name, members in whole.items() if all(members[key].score == 1 for key in _GIVEN)}
-    last = [overall([members[EGO2EXO, ""] for members in part.values()]) for part in (whole, given)]
+    whole = _whole(groups)
     body = [
         (name, percent(part.mean), half_width(part), str(part.n))
-        for name, part in zip(("S4", "S4 given S1, S2 (ego to exo), S3 right"), last, strict=True)
+        for name, part in ((name, overall(found)) for name, found in conditional(rows).items())
     ]
     lacking = sorted(groups.keys() - whole.keys())
     note = f"{len(whole)} matched groups were asked in all four subtasks."
@@ -221,7 +223,27 @@ def _conditional(rows: Sequence[Scored]) -> Table | None:
     return Table(title, ("%", "acc", "95 % interval, +-", "groups"), tuple(body), (note,))
 
 
-def _matched(rows: Sequence[Scored]) -> dict[tuple[str, str], dict[tuple[str, str], Scored]]:
+def conditional(rows: Sequence[Scored]) -> dict[str, list[Scored]]:
+    """The answers to subtask 4 in all whole matched groups, and in those whose other questions were answered rightly.
+
+    Empty unless all four subtasks were asked.
+    """
+    groups = _matched(rows)
+    if not groups:
+        return {}
+    whole = _whole(groups)
+    given = {name: members for name, members in whole.items() if all(members[key].score == 1 for key in _GIVEN)}
+    return {
+        name: [members[EGO2EXO, ""] for members in part.values()]
+        for name, part in (("S4", whole), ("S4 given S1, S2 (ego to exo), S3 right", given))
+    }
+
+
+def _whole(groups: Mapping[_Name, Mapping[_Name, Scored]]) -> dict[_Name, Mapping[_Name, Scored]]:
+    return {name: members for name, members in groups.items() if len(members) == len(_GIVEN) + 1}
+
+
+def _matched(rows: Sequence[Scored]) -> dict[_Name, dict[_Name, Scored]]:
     """(group, run) -> (subtask, direction) -> answer; empty unless all four subtasks were asked."""
     wanted = (*_GIVEN, (EGO2EXO, ""))
     found: dict[tuple[str, str], dict[tuple[str, str], Scored]] = {}

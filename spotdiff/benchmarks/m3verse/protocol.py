@@ -13,6 +13,7 @@ from spotdiff.media.sampling import Sampling
 from spotdiff.names import normalised
 from spotdiff.question import LETTERS, Option, Part, Question, Text, Video
 from spotdiff.settings import Settings
+from spotdiff.tasks import FROM_TEXTS, TEXTS_COLUMN, filled, inputs_of
 
 if TYPE_CHECKING:
     from spotdiff.tasks import Setting
@@ -34,6 +35,20 @@ STREAM_SECOND = "The second video (after): "
 
 VARIANTS = ("direct", "blind", "single_stream", "before_only", "after_only", "swapped")
 
+ORACLE, ORACLE_RAW = TEXT_VARIANTS = ("oracle", "oracle_raw")
+"""Texts in place of the videos: summaries, or the captions that these are made from."""
+
+ANSWER_PROMPT = """Based on the following context information, answer the question:
+Context: {context}
+Question: {question}
+Options: {options_text}
+Return ONLY the option letter(s) (e.g., "A", "B", "C"). For multiple correct options, concatenate the letters (e.g., "ABC"). AVOID ANY OTHER OUTPUT CONTENT."""  # noqa: E501
+"""Fig. 21."""
+
+CONTEXT_FIRST = "First video (before):"
+CONTEXT_SECOND = "Second video (after):"
+"""Ours: the paper does not say how the texts of both videos enter the context."""
+
 FRAMES = 200
 FEW_FRAMES = 60
 FEW_FRAMES_MODELS = ("internvl3_5", "internvl_hf", "internvideo2_5", "videollama3")
@@ -51,24 +66,31 @@ def question(row: Mapping[str, Any], setting: Setting, settings: Settings, model
     """
     options = tuple(Option(letter, text) for letter, text in zip(LETTERS, row["options"], strict=False))
     gold = tuple(option.letter for option in options if option.letter in row["answer"])
+    variant = setting.options["variant"]
+    from_texts = bool(setting.options.get(FROM_TEXTS))
     several = len(gold) > 1
     listed = "\n".join(f"{option.letter}. {option.text}" for option in options)
     asked = f"Question: {row['question']}\nOptions:\n{listed}\n{RETURN}\n{SEVERAL if several else ONE}"
-    variant = setting.options["variant"]
-    taken = sampling(settings, model)
-    before, after = (Video(Path(row[column]), taken, variant == "single_stream") for column in VIDEO_COLUMNS)
+    parts: tuple[Part, ...]
+    if from_texts:
+        parts = (Text(_answer_prompt(row, listed, raw=variant == ORACLE_RAW)),)
+    else:
+        taken = sampling(settings, model)
+        before, after = (Video(Path(row[column]), taken, variant == "single_stream") for column in VIDEO_COLUMNS)
+        parts = (
+            *_shown(variant, before, after),
+            Text(f"\n{asked}" if variant != "blind" else f"{INSTRUCTION}\n{asked}"),
+        )
     return Question(
         id=f"{setting.name}/{row['id']}",
         setting=setting.name,
-        parts=(
-            *_shown(variant, before, after),
-            Text(f"\n{asked}" if variant != "blind" else f"{INSTRUCTION}\n{asked}"),
-        ),
+        parts=parts,
         options=options,
         gold=gold,
         # Scenes are numbered anew in each part.
         cluster=f"{setting.name}/{row['scene']}",
-        several=several,
+        # The prompt of the Text-Oracle does not say how many are right.
+        several=several or from_texts,
         groups={
             "setting": setting.name,
             "state": row["state"],
@@ -76,8 +98,18 @@ def question(row: Mapping[str, Any], setting: Setting, settings: Settings, model
             "kind": "hallucination" if row["hallucination"] else "factual",
             "choice": "several" if several else "one",
             "subcategory": f"{row['state']} {row['subcategory']}",
+            **({"context": variant, **inputs_of(row)} if from_texts else {}),
         },
     )
+
+
+def _answer_prompt(row: Mapping[str, Any], listed: str, *, raw: bool) -> str:
+    """Fig. 21 with the texts of both videos. Without them where the row has none: it is not asked then."""
+    first, second = row.get(TEXTS_COLUMN) or ("", "")
+    # Captions have lines of their own.
+    between = "\n" if raw else " "
+    context = f"{CONTEXT_FIRST}{between}{first}\n{CONTEXT_SECOND}{between}{second}"
+    return filled(ANSWER_PROMPT, context=context, question=row["question"], options_text=f"\n{listed}")
 
 
 def _shown(variant: str, before: Video, after: Video) -> tuple[Part, ...]:
@@ -94,10 +126,15 @@ def _shown(variant: str, before: Video, after: Video) -> tuple[Part, ...]:
     return (Text(f"{INSTRUCTION}\n{FIRST}"), first, Text(f"\n{SECOND}"), second)
 
 
+def frame_size(settings: Settings, model: str | None) -> tuple[int, int]:
+    """Width and height that frames are resized to: as set, else as the paper has it for the model's family."""
+    of_videollama3 = normalised(model or "").startswith("videollama3")
+    return settings.frame_size or (SIZE_OF_VIDEOLLAMA3 if of_videollama3 else SIZE)
+
+
 def sampling(settings: Settings, model: str | None) -> Sampling:
     """Which frames are taken of each video: as set, else as the paper takes them for the model's family."""
-    name = normalised(model or "")
-    size = settings.frame_size or (SIZE_OF_VIDEOLLAMA3 if name.startswith("videollama3") else SIZE)
+    name, size = normalised(model or ""), frame_size(settings, model)
     if settings.fps is not None:
         return Sampling(fps=settings.fps, size=size)
     return Sampling(settings.frames or (FEW_FRAMES if name.startswith(FEW_FRAMES_MODELS) else FRAMES), size=size)

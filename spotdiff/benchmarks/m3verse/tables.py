@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 
 from spotdiff.benchmarks.m3verse.schema import CAPABILITIES, INTER, INTRA
+from spotdiff.benchmarks.published import read_published
 from spotdiff.reporting import half_width, notes, percent
-from spotdiff.scoring import SCORE, Scored, by_group, metrics_of, overall, with_metric
-from spotdiff.tasks import Table
+from spotdiff.scoring import SCORE, Estimate, Scored, by_group, metrics_of, overall, with_metric
+from spotdiff.tasks import Breakdown, Published, Table
 
 _SHORT = dict(zip(CAPABILITIES, ("S.U.", "T.U.", "A.R.", "Rs"), strict=True))
 
@@ -79,3 +82,89 @@ def _subcategories(rows: Sequence[Scored], title: str) -> Table:
         for name, estimate in sorted(by_group(rows, "subcategory").items())
     ]
     return Table(f"{title}, by subcategory", ("%", "acc", "95 % interval, +-", "chance", "questions"), tuple(body))
+
+
+_POOLED = "pooled"
+
+
+def _of_part(part: str, rows: Sequence[Scored]) -> list[Scored]:
+    """The rows of one part; of all where there are several, for the pooled one."""
+    if part != _POOLED:
+        return [row for row in rows if row.groups["setting"] == part]
+    return list(rows) if len({row.groups["setting"] for row in rows}) > 1 else []
+
+
+def _measure(part: str, rows: Sequence[Scored], metric: str) -> dict[str, Estimate]:
+    rows = _of_part(part, rows)
+    found = {name: [row for row in rows if belongs(row)] for name, belongs in COLUMNS}
+    return {name: overall(members, metric) for name, members in found.items() if members}
+
+
+def _measure_subcategories(rows: Sequence[Scored], metric: str) -> dict[str, Estimate]:
+    return dict(sorted(by_group(rows, "subcategory", metric).items()))
+
+
+_ORACLES = {"oracle": ("6", "Table 6, Text-Oracle"), "oracle_raw": ("7", "Table 7, Text-Oracle without summaries")}
+"""Context of answers -> table of the paper, and its title."""
+
+
+def _measure_oracle(context: str, rows: Sequence[Scored], metric: str) -> dict[str, Estimate]:
+    """Of the answers from this context; of Sim alone, as in the paper, or of the mini set."""
+    wanted = [row for row in rows if row.groups.get("context") == context and row.groups["setting"] != "real"]
+    found = {name: [row for row in wanted if belongs(row)] for name, belongs in COLUMNS}
+    return {name: overall(members, metric) for name, members in found.items() if members}
+
+
+def _published_oracle(number: str) -> Sequence[Published]:
+    def note(row: Mapping[str, str]) -> str:
+        clip = f"clips of {row['clip']} frames" if row["clip"] else ""
+        return ", ".join(filter(None, (f"from {row['context']}", clip, f"answers by {row['answers'] or row['model']}")))
+
+    return read_published(
+        Path(__file__).with_name("published_oracle.csv"),
+        {name: name for name in _OF_THE_PAPER},
+        wanted=lambda row: row["table"] == number,
+        note=note,
+    )
+
+
+_OF_THE_PAPER = [name for name, _ in COLUMNS if name.split()[0] in ("overall", INTRA, INTER)]
+
+
+def _published(part: str) -> Sequence[Published]:
+    def note(row: Mapping[str, str]) -> str:
+        frames = row["frames"]
+        said = (row["size"], f"{frames} frames" if frames.isdigit() else frames)
+        return ", ".join(filter(None, said))
+
+    return read_published(
+        Path(__file__).with_name("published.csv"),
+        {name: name for name in _OF_THE_PAPER},
+        wanted=lambda row: row["scope"] == part,
+        note=note,
+    )
+
+
+BREAKDOWNS = (
+    *(
+        Breakdown(
+            part,
+            f"Table 2, {title}",
+            partial(_measure, part),
+            tuple(name for name, _ in COLUMNS),
+            partial(_published, part),
+        )
+        for part, title in {**_TITLES, _POOLED: "Sim and Real pooled"}.items()
+    ),
+    *(
+        Breakdown(
+            context,
+            f"{title} (Sim)",
+            partial(_measure_oracle, context),
+            tuple(name for name, _ in COLUMNS),
+            partial(_published_oracle, number),
+        )
+        for context, (number, title) in _ORACLES.items()
+    ),
+    Breakdown("subcategories", "By subcategory", _measure_subcategories),
+)

@@ -13,6 +13,7 @@ from spotdiff.errors import DataError, Problem, SettingError
 from spotdiff.media.images import draw_box, open_image, side_by_side
 from spotdiff.question import LETTERS, Box, Image, Option, Part, Question, Text, shuffled
 from spotdiff.settings import Settings
+from spotdiff.tasks import FROM_TEXTS, TEXTS_COLUMN, inputs_of
 
 if TYPE_CHECKING:
     from PIL import Image as PILImage
@@ -33,7 +34,7 @@ class Variant:
     prompted: with the visual prompt, which names the object's box in each image. drawn: those boxes are drawn, not
     written. joined: both images side by side in one. swapped: image 2 first; boxes are exchanged with the images, so
     that the question keeps its answer. seed: of the option shuffle, None keeps the order of the data. note: explain
-    boxes first.
+    boxes first. captioned: a caption stands in place of each image.
     """
 
     prompted: bool = False
@@ -42,17 +43,20 @@ class Variant:
     swapped: bool = False
     seed: int | None = None
     note: bool = False
+    captioned: bool = False
 
     @classmethod
     def of(cls, setting: Setting, settings: Settings) -> Variant:
         prompted = bool(setting.options.get("visual_prompt"))
+        captioned = bool(setting.options.get(FROM_TEXTS))
         return cls(
             prompted=prompted,
-            drawn=prompted and settings.visual_prompt == "drawn",
+            drawn=prompted and not captioned and settings.visual_prompt == "drawn",
             joined=settings.layout == "concat",
             swapped=settings.swap,
             seed=settings.shuffle_seed,
             note=settings.box_note,
+            captioned=captioned,
         )
 
 
@@ -78,12 +82,26 @@ def question(row: Mapping[str, Any], setting: Setting, settings: Settings, model
     return Question(
         id=key,
         setting=setting.name,
-        parts=(*_images(row, key, variant), Text(_prompt(row, options, variant, write))),
+        parts=_parts(row, key, variant, _prompt(row, options, variant, write)),
         options=options,
         gold=gold,
         cluster=row["pair"],
-        groups={"setting": setting.name, "category": row["category"] or "none"},
+        groups={
+            "setting": setting.name,
+            "category": row["category"] or "none",
+            **(inputs_of(row) if variant.captioned else {}),
+        },
     )
+
+
+def _parts(row: Mapping[str, Any], key: str, variant: Variant, prompt: str) -> tuple[Part, ...]:
+    """Images, or captions in their place, then the prompt. Without captions where the row has none: it is not asked."""
+    if not variant.captioned:
+        return (*_images(row, key, variant), Text(prompt))
+    captions = row.get(TEXTS_COLUMN) or ["" for _ in IMAGE_COLUMNS]
+    shown = reversed(captions) if variant.swapped else captions
+    lines = [f"Image {number}: {caption}" for number, caption in enumerate(shown, start=1)]
+    return (Text("\n".join([*lines, prompt])),)
 
 
 def _prompt(row: Mapping[str, Any], options: Sequence[Option], variant: Variant, write: _BoxWriter) -> str:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from spotdiff.failures import mark_of
+
 _BLANKED = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
-_FAILURE = "Failed to obtain answer via API"
 
 
 def release_letter(reply: str, options: Mapping[str, str]) -> str | None:
@@ -19,7 +20,7 @@ def release_letter(reply: str, options: Mapping[str, str]) -> str | None:
 
     options: letter -> text as the model saw it, with its boxes filled in.
     """
-    if _FAILURE in reply:
+    if mark_of(reply) is not None:
         return None
     pieces = set(reply.translate(_BLANKED).split())
     by_letter = [letter for letter in options if letter in pieces]

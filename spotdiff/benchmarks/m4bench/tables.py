@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from spotdiff.benchmarks.published import read_published
 from spotdiff.reporting import half_width, notes, percent
 from spotdiff.scoring import PARSED, SCORE, Estimate, Mean, Scored, by_group, metrics_of, unweighted_mean
-from spotdiff.tasks import Setting, Table
+from spotdiff.tasks import Breakdown, Published, Setting, Table
 
 _VP = {"visual_prompt": True}
 
@@ -112,3 +114,26 @@ def _coverage(estimates: dict[str, Estimate], expected: Mapping[str, int]) -> li
         line += f" Mean over the settings that were run: {percent(mean.mean_covered)};"
         line += f" by the paper's convention, a missing setting counting as 0: {percent(mean.mean_missing_zero)}."
     return [line]
+
+
+def _measure(rows: Sequence[Scored], metric: str) -> dict[str, Estimate]:
+    from spotdiff.statistics import mean_over
+
+    found = by_group(_with(metric, rows), "setting", metric)
+    cells = {setting.title: found[setting.name] for setting in SETTINGS if setting.name in found}
+    if len(cells) == len(SETTINGS):
+        cells["mean"] = mean_over(rows, metric, lambda row: str(row.groups["setting"]))
+    return cells
+
+
+def _published() -> Sequence[Published]:
+    """What the paper prints: replies that no rule could read were given to a judge, and some others too."""
+    columns = {setting.name: setting.title for setting in SETTINGS}
+    return read_published(
+        Path(__file__).with_name("published.csv"), columns, note=lambda row: f"judge-assisted ({row['judge']})"
+    )
+
+
+BREAKDOWNS = (
+    Breakdown("settings", "Accuracy by setting", _measure, (*(s.title for s in SETTINGS), "mean"), _published),
+)

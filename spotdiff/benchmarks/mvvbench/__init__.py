@@ -7,7 +7,7 @@ from typing import Any
 
 from spotdiff.benchmarks.mvvbench.protocol import CHAINS, DIRECT, VARIANTS, problems, question
 from spotdiff.benchmarks.mvvbench.schema import CONFIG
-from spotdiff.benchmarks.mvvbench.tables import table
+from spotdiff.benchmarks.mvvbench.tables import BREAKDOWNS, table
 from spotdiff.tasks import Benchmark, Setting, Table, Task
 
 QUESTIONS = 1323
@@ -40,5 +40,6 @@ BENCHMARK = Benchmark(
     table=table,
     video_columns=("view_videos",),
     pooled=True,
+    breakdowns=BREAKDOWNS,
     counts=_counts,
 )

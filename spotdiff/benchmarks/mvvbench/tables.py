@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from spotdiff.benchmarks.mvvbench.protocol import VIEWS
 from spotdiff.benchmarks.mvvbench.schema import CATEGORIES, MOTION, SOURCES
+from spotdiff.benchmarks.published import read_published
 from spotdiff.reporting import half_width, notes, percent
-from spotdiff.scoring import SCORE, Scored, by_group, metrics_of, overall, with_metric
-from spotdiff.tasks import Table
+from spotdiff.scoring import SCORE, Estimate, Scored, by_group, metrics_of, overall, with_metric
+from spotdiff.tasks import Breakdown, Published, Table
 
 
 def table(rows: Sequence[Scored], title: str, expected: Mapping[str, int]) -> Table:
@@ -71,3 +74,33 @@ def _by(rows: Sequence[Scored], title: str, key: str, names: Sequence[str]) -> T
     ]
     head = ("%", "acc", "95 % interval, +-", "gain over chance", "chance", "questions")
     return Table(title, head, tuple(body))
+
+
+_GAIN = "gain over chance"
+
+
+def _measure(rows: Sequence[Scored], metric: str) -> dict[str, Estimate]:
+    cells = by_group(rows, "category", metric)
+    whole = overall(rows, metric)
+    cells["overall"] = whole
+    if whole.mean is not None and whole.chance is not None:
+        cells[_GAIN] = replace(whole, mean=whole.mean - whole.chance, chance=0.0)
+    return cells
+
+
+def _measure_by(key: str, rows: Sequence[Scored], metric: str) -> dict[str, Estimate]:
+    return by_group(rows, key, metric)
+
+
+def _published() -> Sequence[Published]:
+    columns = {**{name: name for name in (*CATEGORIES, "overall")}, "gain": _GAIN}
+    return read_published(Path(__file__).with_name("published.csv"), columns)
+
+
+BREAKDOWNS = (
+    Breakdown("categories", "Accuracy by category", _measure, (*CATEGORIES, "overall", _GAIN), _published),
+    *(
+        Breakdown(key, f"By {key}", partial(_measure_by, key), tuple(names))
+        for key, names in (("motion", MOTION), ("views", VIEWS), ("source", SOURCES))
+    ),
+)

@@ -279,6 +279,7 @@ def test_the_tasks_are_the_documented_ones() -> None:
     families = {
         "": five,
         "candidate_only": five,
+        "captioned": five,
         "last_frame": next_state,
         "shuffled": next_state,
         "mismatched": across,

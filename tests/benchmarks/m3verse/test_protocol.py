@@ -10,7 +10,7 @@ from hypothesis import settings as effort
 from hypothesis import strategies as st
 
 from spotdiff.benchmarks.m3verse import BENCHMARK
-from spotdiff.benchmarks.m3verse.protocol import VARIANTS, problems, question, sampling
+from spotdiff.benchmarks.m3verse.protocol import TEXT_VARIANTS, VARIANTS, problems, question, sampling
 from spotdiff.errors import SettingError
 from spotdiff.evaluation import Evaluation
 from spotdiff.media.sampling import Sampling
@@ -136,7 +136,7 @@ PARTS: Mapping[str, list[str]] = {
 
 def test_every_variant_is_known_here() -> None:
     assert set(PARTS) == set(VARIANTS)
-    assert {entry.settings[0].options["variant"] for entry in BENCHMARK.tasks} == set(VARIANTS)
+    assert {entry.settings[0].options["variant"] for entry in BENCHMARK.tasks} == {*VARIANTS, *TEXT_VARIANTS}
 
 
 @pytest.mark.parametrize("variant", PARTS)

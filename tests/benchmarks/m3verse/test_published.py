@@ -63,3 +63,31 @@ def test_frames_stand_where_the_paper_states_them() -> None:
 def test_some_rows_are_as_printed(model: str, size: str, figures: tuple[float, ...]) -> None:
     (row,) = (row for row in ROWS if (row["model"], row["size"]) == (model, size))
     assert tuple(float(row[title]) for title in FIGURES) == figures
+
+
+with (Path(m3verse.__file__).with_name("published_oracle.csv")).open(encoding="utf-8", newline="") as stream:
+    ORACLE_READER = csv.DictReader(stream)
+    ORACLE_HEAD, ORACLE_ROWS = list(ORACLE_READER.fieldnames or ()), list(ORACLE_READER)
+
+
+def test_tables_6_and_7_are_there_with_the_columns_of_table_2() -> None:
+    assert ["table", "model", "context", "clip", "answers", *FIGURES] == ORACLE_HEAD
+    assert [sum(row["table"] == number for row in ORACLE_ROWS) for number in "67"] == [13, 14]
+    assert all(0 < float(row[name]) < 100 for row in ORACLE_ROWS for name in FIGURES)
+
+
+def test_rows_that_both_tables_repeat_hold_the_same_figures() -> None:
+    found: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    for row in ORACLE_ROWS:
+        key = tuple(row[name] for name in ("model", "context", "clip", "answers"))
+        found.setdefault(key, set()).add(tuple(row[name] for name in FIGURES))
+    assert len(found) == 27 - 4
+    assert {len(figures) for figures in found.values()} == {1}
+
+
+def test_reports_set_each_kind_of_context_beside_its_own_table() -> None:
+    by_name = {breakdown.name: breakdown for breakdown in m3verse.BENCHMARK.breakdowns}
+    assert len(by_name["oracle"].published()) == 13
+    assert len(by_name["oracle_raw"].published()) == 14
+    notes = [row.note for row in by_name["oracle_raw"].published() if row.values["overall"] == 0.3715]
+    assert notes == ["from captions, clips of 50 frames, answers by Qwen3-32B"]

@@ -1,0 +1,68 @@
+"""Frames of a video as image files, for a framework that hands images over by their paths."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from spotdiff.errors import SettingError
+from spotdiff.media.clips import alone, clip_name, frames_for_files
+from spotdiff.media.images import save_by_digest
+from spotdiff.media.sampling import Sampling
+
+_LISTS = "clips"
+_THREADS = 4
+
+
+def frame_files(path: Path, sampling: Sampling, folder: Path) -> list[Path]:
+    """The frames that the sampling names, in order, as PNG files that are named after their pixels.
+
+    A list of them is kept, so that the frames are decoded and written once: later only the files' sizes are looked at.
+    Files that are gone, or of another size, are made anew. Raises DataError, see `spotdiff.media.video`, and
+    SettingError when the folder cannot be written.
+    """
+    listed = folder / _LISTS / f"{clip_name(path, sampling)}.json"
+    with alone(path, sampling):
+        found = _listed(listed, folder)
+        if found is not None:
+            return found
+        frames = frames_for_files(path, sampling)
+        with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as pool:
+            files = list(pool.map(partial(save_by_digest, folder=folder), frames))
+        _write_list(listed, files)
+    return files
+
+
+def _listed(listed: Path, folder: Path) -> list[Path] | None:
+    """The files, if all are as they were written."""
+    try:
+        entries = json.loads(listed.read_bytes())
+        files = [(folder / name, size) for name, size in entries]
+        # Frames that do not change share a file.
+        whole = bool(files) and all(file.stat().st_size == size for file, size in set(files))
+    except (OSError, ValueError, TypeError):
+        return None
+    if not whole:
+        for file in (file for file, size in files if file.exists() and file.stat().st_size != size):
+            file.unlink(missing_ok=True)
+        return None
+    return [file for file, _ in files]
+
+
+def _write_list(listed: Path, files: list[Path]) -> None:
+    """Whole or not at all."""
+    try:
+        listed.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=listed.parent, suffix=".unfinished")
+        with os.fdopen(handle, "w") as file:
+            json.dump([(each.name, each.stat().st_size) for each in files], file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, listed)
+    except OSError as error:
+        raise SettingError(f"No image can be stored in {listed.parent} ({error}). Set SPOTDIFF_MEDIA_CACHE") from error
