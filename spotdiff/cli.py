@@ -141,9 +141,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _tasks(options: argparse.Namespace) -> int:
+    from spotdiff.probes.stages import stage_groups, stages
     from spotdiff.tasks import vlmeval_tasks
 
     rows = [(task.name, name, str(task.expected or "mini")) for name, task in vlmeval_tasks().items()]
+    rows += [(name, "-", "texts") for name in (*stages(), *stage_groups())]
     width = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
     print(f"{'lmms-eval':<{width[0]}}  {'VLMEvalKit':<{width[1]}}  questions")
     for ours, theirs, count in rows:

@@ -12,6 +12,7 @@ import pytest
 from spotdiff import __version__
 from spotdiff.cli import main
 from spotdiff.evaluation import Evaluation
+from spotdiff.probes.stages import stage_groups, stages
 from spotdiff.runs.records import to_record
 from spotdiff.tasks import tasks, vlmeval_tasks
 
@@ -88,7 +89,11 @@ def test_all_tasks_are_listed_with_both_names(capsys: pytest.CaptureFixture[str]
     assert main(["tasks"]) == 0
     head, *body = capsys.readouterr().out.splitlines()
     assert head.split() == ["lmms-eval", "VLMEvalKit", "questions"]
-    assert {tuple(line.split()[:2]) for line in body} == {(t.name, name) for name, t in vlmeval_tasks().items()}
+    texts = {(name, "-") for name in (*stages(), *stage_groups())}
+    assert {tuple(line.split()[:2]) for line in body} == {
+        *((entry.name, name) for name, entry in vlmeval_tasks().items()),
+        *texts,
+    }
     assert set(tasks()) <= {line.split()[0] for line in body}
     assert ["m4bench", "M4Bench", "1811"] in [line.split() for line in body]
 

@@ -210,6 +210,14 @@ def _settle(folder: Path, cache: Path, shape: Shape) -> None:
     }
 
 
+def _import_all() -> None:
+    """What a process of either framework has loaded by then."""
+    import av  # noqa: F401
+    import numpy  # noqa: F401
+    import pyarrow  # noqa: F401
+    from PIL import Image  # noqa: F401
+
+
 def ours(folder: Path, cache: Path, shape: Shape, scattered: bool, thinking: float) -> Asked:
     """All questions as a chat model of lmms-eval gets them; frames are held as long as an answer takes."""
     _settle(folder, cache, shape)
@@ -219,6 +227,7 @@ def ours(folder: Path, cache: Path, shape: Shape, scattered: bool, thinking: flo
     documents = list(rows)
     for document in documents:
         adapter.doc_to_text(document, {"model": "qwen3_vl"})
+    _import_all()
     if scattered:
         random.Random(0).shuffle(documents)
     before = _resident_mb()
@@ -258,10 +267,7 @@ def _resized(pictures: Any, shape: Shape) -> list[Any]:
 def touch(path: Path, shape: Shape, cache: Path) -> tuple[float, float]:
     """Wall and CPU seconds for the frames of a video that the store does not have."""
     _settle(cache, cache, shape)
-    import av  # noqa: F401
-    import numpy  # noqa: F401
-    import pyarrow  # noqa: F401
-
+    _import_all()
     from spotdiff.media.clips import frames_of
     from spotdiff.media.sampling import Sampling
 
