@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 from spotdiff.errors import SettingError
-from spotdiff.media.clips import alone, clip_name, frames_for_files
+from spotdiff.media.clips import alone, clip_bytes, clip_name, frames_for_files
 from spotdiff.media.images import save_by_digest
 from spotdiff.media.sampling import Sampling
 
@@ -21,6 +23,7 @@ _THREADS = 4
 def frame_files(path: Path, sampling: Sampling, folder: Path) -> list[Path]:
     """The frames that the sampling names, in order, as PNG files that are named after their pixels.
 
+    Every model that takes the paths decodes the files again for each question, so they are not compressed.
     A list of them is kept, so that the frames are decoded and written once: later only the files' sizes are looked at.
     Files that are gone, or of another size, are made anew. Raises DataError, see `spotdiff.media.video`, and
     SettingError when the folder cannot be written.
@@ -32,9 +35,23 @@ def frame_files(path: Path, sampling: Sampling, folder: Path) -> list[Path]:
             return found
         frames = frames_for_files(path, sampling)
         with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as pool:
-            files = list(pool.map(partial(save_by_digest, folder=folder), frames))
+            files = list(pool.map(partial(save_by_digest, folder=folder, compressed=False), frames))
         _write_list(listed, files)
     return files
+
+
+def check_room(wanted: Collection[tuple[Path, Sampling]], folder: Path) -> None:
+    """Raise SettingError when the disk cannot hold the files of these clips beside those that are there."""
+    missing = [clip for clip in wanted if not (folder / _LISTS / f"{clip_name(*clip)}.json").exists()]
+    needed = sum(clip_bytes(*clip) for clip in missing) * 3 // 4  # in memory a pixel takes four bytes
+    place = next(place for place in (folder, *folder.parents) if place.exists())
+    free = shutil.disk_usage(place).free
+    if needed > free:
+        raise SettingError(
+            f"The frames of {len(missing)} videos take {needed / 1e9:.1f} GB as files, and {place} has "
+            f"{free / 1e9:.1f} GB free. Set SPOTDIFF_MEDIA_CACHE to a folder on a larger disk, or take fewer frames "
+            "(SPOTDIFF_FRAMES)"
+        )
 
 
 def _listed(listed: Path, folder: Path) -> list[Path] | None:

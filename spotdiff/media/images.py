@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import struct
 import tempfile
 import threading
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,33 +84,54 @@ def pixel_digest(image: PILImage.Image) -> str:
     return hashlib.sha256(header + rgb.tobytes()).hexdigest()
 
 
-def save_by_digest(image: PILImage.Image, folder: Path) -> Path:
+def save_by_digest(image: PILImage.Image, folder: Path, *, compressed: bool = True) -> Path:
     """Write the image as PNG, named by the digest of its pixels, whole or not at all; return the path.
 
+    compressed: half the size, for ten times the time to read it.
     Raises SettingError when the folder cannot be written.
     """
     target = folder / f"{pixel_digest(image)}.png"
     try:
         if not target.exists():
             folder.mkdir(parents=True, exist_ok=True)
-            _write_png(image, target)
+            _write_png(image, target, compressed)
     except OSError as error:
         raise SettingError(f"No image can be stored in {folder} ({error}). Set SPOTDIFF_MEDIA_CACHE") from error
     return target
 
 
-def _write_png(image: PILImage.Image, target: Path) -> None:
+def _write_png(image: PILImage.Image, target: Path, compressed: bool) -> None:
     handle, temporary = tempfile.mkstemp(dir=target.parent, suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
-            # Five times as fast as by default, for files that are a sixth larger.
-            image.save(file, format="PNG", compress_level=1)
+            if compressed:
+                # Five times as fast as by default, for files that are a sixth larger.
+                image.save(file, format="PNG", compress_level=1)
+            else:
+                file.write(_plain_png(image))
         # mkstemp keeps others out; a cache may be shared.
         os.chmod(temporary, 0o644)
         os.replace(temporary, target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _plain_png(image: PILImage.Image) -> bytes:
+    """A PNG of 8-bit RGB (ISO/IEC 15948) with rows as they are, neither filtered nor compressed.
+
+    Pillow filters rows whatever the level of compression, and then takes 2.3 ms to read a frame of 448x448 instead of
+    0.5; a JPEG takes 1.0.
+    """
+    import numpy
+
+    rows = numpy.zeros((image.height, 1 + 3 * image.width), numpy.uint8)  # a row begins with its filter, 0 for none
+    rows[:, 1:] = numpy.asarray(image.convert("RGB")).reshape(image.height, -1)
+    header = struct.pack(">IIBBBBB", image.width, image.height, 8, 2, 0, 0, 0)
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 0)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
+    )
 
 
 def side_by_side(images: Sequence[PILImage.Image]) -> PILImage.Image:

@@ -1,17 +1,23 @@
 """Frames as image files: the same pixels, made once, and made anew when a file is not as it was written."""
 
+import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
+import av
+import numpy
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 from videos import numbered, numbers_in, write_video
 
 from spotdiff.errors import DataError, SettingError
 from spotdiff.media import clips, frame_files
 from spotdiff.media.clips import frames_for_files, frames_of
-from spotdiff.media.images import pixel_digest
+from spotdiff.media.images import pixel_digest, save_by_digest
 from spotdiff.media.sampling import Sampling
 
 THREE = Sampling(count=3, size=(56, 32))
@@ -114,3 +120,37 @@ def test_faults_of_the_video_and_of_the_folder_are_told(tmp_path: Path, files: F
     (tmp_path / "files").write_text("a file where the folder should be")
     with pytest.raises(SettingError, match="SPOTDIFF_MEDIA_CACHE"):
         files(write_video(tmp_path / "a.mp4", 9))
+
+
+@given(st.integers(1, 30), st.integers(1, 30), st.integers(0, 2**32 - 1))
+def test_a_plain_png_holds_the_pixels_as_every_reader_finds_them(width: int, height: int, seed: int) -> None:
+    pixels = numpy.random.default_rng(seed).integers(0, 256, (height, width, 3), numpy.uint8)
+    with tempfile.TemporaryDirectory() as folder:
+        file = save_by_digest(Image.fromarray(pixels), Path(folder), compressed=False)
+        image = Image.open(file)
+        image.load()
+        assert image.format == "PNG"
+        assert image.mode == "RGB"
+        assert numpy.array_equal(numpy.asarray(image), pixels)
+        with av.open(str(file)) as other:
+            assert numpy.array_equal(next(other.decode(video=0)).to_ndarray(format="rgb24"), pixels)
+
+
+def test_too_little_room_is_found_before_a_frame_is_decoded(
+    tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_video(tmp_path / "a.mp4", 9)
+    large = Sampling(count=9, size=(100_000, 100_000))
+    monkeypatch.setattr(frame_files, "frames_for_files", refuse)
+    with pytest.raises(SettingError, match=r"1 videos take 270\.0 GB as files.*SPOTDIFF_MEDIA_CACHE"):
+        frame_files.check_room([(path, large)], tmp_path / "not" / "there")
+    frame_files.check_room([(path, THREE)], tmp_path / "not" / "there")
+
+
+def test_files_that_are_there_need_no_room(tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_video(tmp_path / "a.mp4", 9)
+    files(path)
+    monkeypatch.setattr(frame_files.shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+    frame_files.check_room([(path, THREE)], tmp_path / "files")
+    with pytest.raises(SettingError, match="GB"):
+        frame_files.check_room([(path, Sampling(count=2, size=(56, 32)))], tmp_path / "files")

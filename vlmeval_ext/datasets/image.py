@@ -17,7 +17,7 @@ from vlmeval.smp import get_rank_and_world_size
 
 from spotdiff.errors import SettingError, SpotdiffError
 from spotdiff.media.clips import link_by_digest
-from spotdiff.media.frame_files import frame_files
+from spotdiff.media.frame_files import check_room, frame_files
 from spotdiff.media.images import save_by_digest
 from spotdiff.media.prefetch import Ahead, clips_of
 from spotdiff.question import Panel, Part, Question, Text, Video
@@ -99,11 +99,17 @@ class SpotdiffDataset(ImageBaseDataset):  # type: ignore[misc]
         ahead = Ahead(prepare, prepare)
         if self._media_free or not evaluation.benchmark.video_columns:
             return ahead
+        whole = evaluation.video_form(FORMS) != "path"
+        shown = (part for _, question in self._loaded.questions() for part in question.parts)
+        as_files = {
+            (part.path, part.sampling) for part in shown if isinstance(part, Video) and (whole or part.as_images)
+        }
+        check_room(as_files, evaluation.settings.media_cache / "vlmeval")
         rank, processes = get_rank_and_world_size()
         for index, question in itertools.islice(self._loaded.questions(), rank, None, processes):
             # Of a panel there is no file until all of it is read.
             if not any(isinstance(part, Panel) for part in question.parts):
-                ahead.expect(index, clips_of(question, whole=evaluation.video_form(FORMS) != "path"))
+                ahead.expect(index, clips_of(question, whole=whole))
         return ahead
 
     def dump_image(self, line: Mapping[str, Any]) -> list[str]:

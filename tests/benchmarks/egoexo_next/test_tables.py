@@ -318,6 +318,17 @@ def test_controls_stand_beside_the_full_input_with_paired_differences() -> None:
     ]
 
 
+def test_questions_with_captions_stand_beside_those_without() -> None:
+    (found,) = comparison(
+        {"egoexo_next": both(0.5, *SUBTASKS), "egoexo_next_captioned": both(0.75, *SUBTASKS)},
+        "model",
+    )
+    assert [(row[0], row[1], row[3], row[5]) for row in found.rows] == [
+        ("Captions: S1-S4: Image Only", "50.0", "-", "40"),
+        ("Captions: S1-S4: Image + Caption", "75.0", "+25.0", "40"),
+    ]
+
+
 def test_other_questions_are_not_compared() -> None:
     (found,) = comparison(
         {
