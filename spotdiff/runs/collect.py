@@ -52,8 +52,8 @@ def collect(paths: Sequence[Path], names: Mapping[Path, str], *, force: bool) ->
         )
     warnings += [f"{said}; taken together with --force" for said in mixed.values()]
     facts = tuple(_facts(label, run, answers, mixed) for label, run in zip(labels, runs, strict=True))
-    for fact in facts:
-        warnings += _of_run(fact)
+    for fact, run in zip(facts, runs, strict=True):
+        warnings += [*_of_run(fact), *(remark for log in run.logs for remark in log.remarks)]
     return Collected(facts, tuple(answers), tuple(warnings + _other_data(facts)))
 
 

@@ -81,6 +81,9 @@ def read_log(file: Path) -> Log:
             log.answers.append(_logged(record, row, stored, place))
         except (KeyError, ValueError, TypeError, AttributeError, SpotdiffError) as error:
             log.faults.append(f"{place} is no scored answer of this version of spotdiff ({error})")
+    lacking = sum(answer.reply is None for answer in log.answers)
+    if lacking and not log.remarks:
+        log.remarks.append(f"{file}: {lacking} of {len(log.answers)} answers have no stored reply to show")
     return log
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,13 @@ _SUFFIXES = (".tsv", ".xlsx", ".json")
 
 _LONGEST_CELL = 32767
 """Characters in a cell of xlsx; VLMEvalKit's writer cuts what is longer."""
+
+
+_UNREADABLE = (
+    *(OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError),
+    *(csv.Error, zipfile.BadZipFile),
+)
+"""A generator turns its own StopIteration, as of a sheet without a line, into a RuntimeError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +45,7 @@ def replies_beside(log: Path) -> tuple[dict[str, StoredReply], list[str]]:
         rows = list(_rows(file))
     except ImportError:
         return {}, [f"{file} needs openpyxl to be read (pip install openpyxl): the report has no replies of this run"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration, csv.Error) as error:
+    except _UNREADABLE as error:
         return {}, [f"{file} cannot be read as predictions ({error!r}): the report has no replies of this run"]
     cut = [index for index, found in rows if file.suffix == ".xlsx" and len(found.reply) >= _LONGEST_CELL]
     # An index is the question's id with a digest of what was asked behind it.

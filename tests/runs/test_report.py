@@ -323,6 +323,17 @@ def test_other_data_of_the_same_task_are_told(tmp_path: Path) -> None:
     assert build(folders).warnings == (f"m4bench_{HALF} was asked on different data: digest-a, digest-b",)
 
 
+def test_answers_without_a_stored_reply_are_told(tmp_path: Path) -> None:
+    records = answers(219, 0.5, 1)
+    replies = {record["id"]: "A" for record in records[2:]}
+    report = build([write_vlmevalkit(tmp_path, records, replies=replies)])
+    (log,) = tmp_path.glob("*_scored.jsonl")
+    assert report.warnings == (f"{log}: 2 of 219 answers have no stored reply to show",)
+    (tmp_path / "qwen_M4Bench.tsv").unlink()
+    (warning,) = build([tmp_path]).warnings
+    assert "no predictions beside it" in warning
+
+
 # --- files --------------------------------------------------------------------------------------------------------
 
 
