@@ -31,13 +31,13 @@ COLUMNS: dict[str, tuple[str, str, Callable[[Answered], Any]]] = {
     "options": ("int64", "number of options", lambda row: row.scored.options),
     "chance": ("double", "expected score of a uniform guess", lambda row: float(row.scored.chance)),
     "cluster": ("string", "what questions with dependent errors share", lambda row: row.scored.cluster),
-    "reply": ("string", "what was read; null where the log has none", lambda row: row.reply),
+    "reply": ("string", "what was read; null where the log has none", lambda row: _storable(row.reply)),
     "prompt_digest": (
         "string",
         "first 16 hex digits of the SHA-256 of the prompt's text; null where the log has none",
         lambda row: None if row.prompt is None else _digest(row.prompt),
     ),
-    "log": ("string", "file and line", lambda row: row.place),
+    "log": ("string", "file and line", lambda row: _storable(row.place)),
 }
 """Name -> type, meaning, value. Behind them come `group.<name>` (lists of texts, what tables break down by) and
 `extra.<metric>` (doubles, null where a row has no such metric)."""
@@ -78,6 +78,11 @@ def _names(found: Any) -> list[str]:
 def _group(row: Answered, name: str) -> list[str] | None:
     value = row.scored.groups.get(name)
     return None if value is None else [value] if isinstance(value, str) else list(value)
+
+
+def _storable(text: str | None) -> str | None:
+    """Half of a surrogate pair, which UTF-8 has no form for, as an escape: a reply or a file name may hold one."""
+    return None if text is None else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _digest(text: str) -> str:
