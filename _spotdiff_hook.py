@@ -99,7 +99,7 @@ class _Finder:
         except Exception as error:
             if sys.stderr is not None:
                 print(
-                    f"Warning: spotdiff could not register with {module.__name__}, so its tasks are not there: "
+                    f"Warning: spotdiff could not register with {module.__name__}, and what it adds there is missing: "
                     f"{type(error).__name__}: {error}",
                     file=sys.stderr,
                 )

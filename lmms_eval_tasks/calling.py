@@ -8,17 +8,22 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from spotdiff.errors import SettingError, SpotdiffError
-from spotdiff.failures import OPTION, Tally, take_share
+from spotdiff.failures import OPTION, Tally, failure_of, take_share
 from spotdiff.secrets import masked_output
+from spotdiff.tasks import tasks
 
 NAME = "lmms_eval_tasks"
 
 DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
+
+_LISTS = ("list", "list_groups", "list_tags", "list_subtasks")
+"""What `--tasks` may ask for beside tasks; lmms-eval prints it and ends."""
 
 HELP = f"""\
 usage: python -m {NAME} [{OPTION} SHARE] ARGUMENTS of lmms-eval
@@ -56,12 +61,28 @@ class Runs:
                 self.errors.append(error)
                 raise
             except SystemExit as ended:
-                # Without tasks lmms-eval logs an error and ends as if all were well.
-                raise SystemExit(ended.code or (MISUSED if arguments.tasks is None else DONE)) from None
-            self.results.append((found[0], dict(TALLIES[before:])))
+                raise SystemExit(ended.code or _meant(arguments.tasks)) from None
+            results, samples = found
+            # With `--predict_only` replies are stored, and nothing is scored.
+            self.results.append((results, _unread(samples or {}) | dict(TALLIES[before:])))
             return found
 
         return watched
+
+
+def _meant(tasks: str | None) -> int:
+    """Exit code of a run that ended as if all were well: as it does without tasks, or where a model or task exits."""
+    if tasks is None:
+        return MISUSED
+    return DONE if tasks in _LISTS else FAILED
+
+
+def _unread(samples: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Tally]:
+    """Of the replies of our tasks, as lmms-eval logs them."""
+    from spotdiff.runs.logs import reply_of
+
+    replies = {name: [reply_of(sample) for sample in samples[name]] for name in samples if name in tasks()}
+    return {name: Tally(len(own), Counter(filter(None, map(failure_of, own))), None) for name, own in replies.items()}
 
 
 @masked_output()
@@ -125,7 +146,7 @@ def outcomes(results: Mapping[str, Any], tallies: Mapping[str, Tally], allowed: 
     results: as `simple_evaluate` of lmms-eval returns them. tallies: of tasks of ours.
     """
     for name in results["configs"]:
-        if not _has_figures(results["results"].get(name, {})):
+        if not _has_results(results["results"].get(name, {})):
             yield False, f"{name}: no results, see the log above"
         elif name not in tallies:
             yield True, name
@@ -134,10 +155,10 @@ def outcomes(results: Mapping[str, Any], tallies: Mapping[str, Tally], allowed: 
             yield not tally.exceeds(allowed), f"{name}: {tally}"
 
 
-def _has_figures(metrics: Mapping[str, Any]) -> bool:
-    """Whether there is a metric (`acc,none`), beside standard errors and the number of samples, that is a number."""
-    return any(
-        isinstance(value, (int, float)) and value == value
-        for name, value in metrics.items()
-        if "," in name and "_stderr" not in name
-    )
+def _has_results(metrics: Mapping[str, Any]) -> bool:
+    """Whether there is a metric (`acc,none`), beside standard errors and the number of samples, that is not NaN.
+
+    One that is no number belongs to a task whose replies are scored elsewhere, on a server of its own.
+    """
+    # NaN alone differs from itself.
+    return any(value == value for name, value in metrics.items() if "," in name and "_stderr" not in name)

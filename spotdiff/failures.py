@@ -49,7 +49,7 @@ _MARK = re.compile(
     r"""["'\s]{0,4}(?:Failed[ ]to[ ]obtain[ ]answer(?:[ ]via[ ]API|:)\W{0,4}
     |Failed[ ]to[ ]retrieve[ ][^\n]{0,80}?response[ ]after[ ]maximum[ ]retries
     |failed["'.!\s]{0,4}$
-    |(?=Error[ ]code:[ ]?\d{3}|<(?:!doctype[ ])?html\b))(?P<reason>.*)""",
+    |(?=Error[ ]code:[ ]?\d{3}\s*(?:-|\Z)|<(?:!doctype[ ])?html\b))(?P<reason>.*)""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 # What the asynchronous client of lmms-eval makes of a content that is null.

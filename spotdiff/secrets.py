@@ -57,11 +57,13 @@ _SHAPES = re.compile(
     r"|github_pat_\w{20,}|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,})"
 )
 _SECRET_NAME = re.compile(rf"{_NAME}", re.IGNORECASE)
+_VOCABULARY = re.compile(r"(?:image|video|audio|mask|pad|eos|bos|unk|sep|cls)_token")
+"""Arguments that name what a model reads and writes. In small letters: a variable such as VIDEO_TOKEN may be a key."""
 
 
 def is_secret(name: str) -> bool:
     """Whether an argument or variable of this name holds a secret: `api_key` and `HF_TOKEN` do, `max_tokens` not."""
-    return _SECRET_NAME.fullmatch(name) is not None
+    return _SECRET_NAME.fullmatch(name) is not None and _VOCABULARY.fullmatch(name) is None
 
 
 def without_secrets(value: str) -> str:

@@ -82,6 +82,7 @@ def test_a_failure_is_told_by_its_class_and_never_scores(reply: object, kind: st
         "The request timed out in the video, so B.",
         "<b>A</b>",
         "Error bars differ: C",
+        "Error code: 404 is on the screen, so B.",
     ],
 )
 def test_whatever_a_model_says_is_no_failure(reply: str) -> None:

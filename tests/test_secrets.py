@@ -75,12 +75,16 @@ def test_what_is_no_secret_stays_as_it_is(text: str) -> None:
     assert without_secrets(text) == text
 
 
-@pytest.mark.parametrize("name", ["key", "KEY", "api-key", "HF_TOKEN", "--judge-key", "apiKey", "db.password"])
+@pytest.mark.parametrize(
+    "name", ["key", "KEY", "api-key", "HF_TOKEN", "--judge-key", "apiKey", "db.password", "VIDEO_TOKEN"]
+)
 def test_names_of_secrets_are_known(name: str) -> None:
     assert is_secret(name)
 
 
-@pytest.mark.parametrize("name", ["max_tokens", "tokenizer", "keyframe", "monkey", "KEYBOARD", "HF_TOKEN_PATH"])
+@pytest.mark.parametrize(
+    "name", ["max_tokens", "tokenizer", "keyframe", "monkey", "KEYBOARD", "HF_TOKEN_PATH", "image_token"]
+)
 def test_names_that_only_look_like_those_of_secrets_are_not_taken_for_them(name: str) -> None:
     assert not is_secret(name)
 

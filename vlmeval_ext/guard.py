@@ -40,14 +40,49 @@ class Interrupted(BaseException):
     """Ends a thread of VLMEvalKit, which takes any Exception for a request to be repeated."""
 
 
+class _Attempts:
+    """`generate_inner` of an API model, which keeps to itself why an attempt failed.
+
+    reason: why the last attempt of this thread has no reply; meaningless where it has one.
+    """
+
+    def __init__(self, ask: Callable[..., Any]) -> None:
+        self._ask = ask
+        self._last = threading.local()
+
+    @property
+    def reason(self) -> Reason | None:
+        return getattr(self._last, "reason", None)
+
+    def forget(self) -> None:
+        self._last.reason = None
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        _stop_if_interrupted()
+        try:
+            result = self._ask(*arguments, **named)
+        except Exception as error:
+            self._last.reason = _of_exception(error)
+            raise
+        self._last.reason = _of_result(result)
+        return result
+
+
 class Guarded:
     """Stands in for a model; everything but `generate` is the model's own."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
-        self._last = threading.local()
+        self._attempts: _Attempts | None = None
         if getattr(model, "is_api", False) and hasattr(model, "generate_inner"):
-            model.generate_inner = self._noting(model.generate_inner)
+            ask = model.generate_inner
+            # Several data sets of a run may share a model.
+            self._attempts = model.generate_inner = ask if isinstance(ask, _Attempts) else _Attempts(ask)
+
+    @property
+    def bare(self) -> Any:
+        """The model itself."""
+        return self._model
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._model, name)
@@ -60,7 +95,8 @@ class Guarded:
         if dataset not in vlmeval_tasks():
             return self._model.generate(message=message, dataset=dataset, **options)
         _stop_if_interrupted()
-        self._last.reason = None
+        if self._attempts is not None:
+            self._attempts.forget()
         try:
             reply = self._model.generate(message=message, dataset=dataset, **options)
         except SpotdiffError:
@@ -68,24 +104,13 @@ class Guarded:
         except Exception as error:
             return failed_reply(failures.UNKNOWN, f"{type(error).__name__}: {error}")
         if reply is None:
-            return failed_reply(*(self._last.reason or (failures.EMPTY, "the model gave no text")))
+            return failed_reply(*(self._reason or (failures.EMPTY, "the model gave no text")))
         kind = mark_of(reply) if isinstance(reply, str) else None
-        return reply if kind is None else failed_reply(*(self._last.reason or (kind, reply)))
+        return reply if kind is None else failed_reply(*(self._reason or (kind, reply)))
 
-    def _noting(self, ask: Callable[..., Any]) -> Callable[..., Any]:
-        """One attempt of an API model, which keeps to itself why it failed."""
-
-        def ask_and_note(*arguments: Any, **named: Any) -> Any:
-            _stop_if_interrupted()
-            try:
-                result = ask(*arguments, **named)
-            except Exception as error:
-                self._last.reason = _of_exception(error)
-                raise
-            self._last.reason = _of_result(result)
-            return result
-
-        return ask_and_note
+    @property
+    def _reason(self) -> Reason | None:
+        return self._attempts.reason if self._attempts is not None else None
 
 
 class GuardedModels:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import logging
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,10 +26,12 @@ def add_data_sets(dataset: Any) -> None:
     if SpotdiffDataset in dataset.DATASET_CLASSES:
         return
     names = SpotdiffDataset.supported_datasets()
-    dataset.DATASET_CLASSES.insert(0, SpotdiffDataset)
-    dataset.SUPPORTED_DATASETS[:0] = [name for name in names if name not in dataset.SUPPORTED_DATASETS]
+    # All of them before the first change: a version of VLMEvalKit that lacks one is left as it is.
+    classes, known, by_name = dataset.DATASET_CLASSES, dataset.SUPPORTED_DATASETS, dataset.supported_video_datasets
+    classes.insert(0, SpotdiffDataset)
+    known[:0] = [name for name in names if name not in known]
     # `--config` looks up names without a class here, and names of classes among the module's attributes.
-    dataset.supported_video_datasets.update({name: partial(SpotdiffDataset, dataset=name) for name in names})
+    by_name.update({name: partial(SpotdiffDataset, dataset=name) for name in names})
     dataset.SpotdiffDataset = SpotdiffDataset
     for name in names:
         if hasattr(dataset, name):
@@ -46,6 +50,7 @@ def add_models(config: Any) -> None:
 def guard_inference(inference: Any) -> None:
     """Let runs of our data sets survive a failing question and a kill. Further calls change nothing.
 
+    Other data sets are asked by the model as it is, and later jobs of a run get it back so.
     inference: the module `vlmeval.inference`.
     Raises AttributeError where this version of VLMEvalKit asks its models another way.
     """
@@ -54,7 +59,7 @@ def guard_inference(inference: Any) -> None:
     from vlmeval_ext.checkpoints import forget_failures, keep_whole
     from vlmeval_ext.guard import Guarded, GuardedModels
 
-    job = inference.infer_data_job
+    job, models = inference.infer_data_job, GuardedModels(inference.supported_VLM)
     if hasattr(job, _MARK):
         return
     keep_whole(inference)
@@ -62,17 +67,20 @@ def guard_inference(inference: Any) -> None:
 
     @functools.wraps(job)
     def infer_data_job(model: Any, work_dir: str, model_name: str, dataset: Any, *rest: Any, **named: Any) -> Any:
-        if _is_ours(dataset) and named.get("retry_failed", True):
+        if not _is_ours(dataset):
+            return job(model, work_dir, model_name, dataset, *rest, **named)
+        if named.get("retry_failed", True):
             rank, ranks = inference.get_rank_and_world_size()
             unfinished = Path(work_dir, f"{rank}{ranks}_{dataset.dataset_name}.pkl")
             forget_failures(unfinished, inference.load, inference.dump)
         # A name is looked up, and the model built, where there is something to ask.
-        guarded = model if isinstance(model, (str, Guarded)) else Guarded(model)
-        return job(guarded, work_dir, model_name, dataset, *rest, **named)
+        guarded = model if isinstance(model, str) else Guarded(model)
+        with _replaced(inference, "supported_VLM", models):
+            used = job(guarded, work_dir, model_name, dataset, *rest, **named)
+        return used.bare if isinstance(used, Guarded) else used
 
     setattr(infer_data_job, _MARK, True)
     inference.infer_data_job = infer_data_job
-    inference.supported_VLM = GuardedModels(inference.supported_VLM)
 
 
 def guard_api_inference(inference: Any) -> None:
@@ -98,12 +106,19 @@ def guard_api_inference(inference: Any) -> None:
 
     @functools.wraps(load_checkpoint)
     def _load_checkpoint(self: Any, dataset_name: str) -> dict[str, Any]:
+        kept: dict[str, Any] = load_checkpoint(self, dataset_name)
+        data = self.states[dataset_name].dataset_obj
+        if not _is_ours(data):
+            return kept
         # It is counted how many replies are there, and others than those to these questions would count too.
-        asked = {str(index) for index in self.states[dataset_name].dataset_obj.data["index"]}
-        return {index: reply for index, reply in load_checkpoint(self, dataset_name).items() if index in asked}
+        asked = {str(index) for index in data.data["index"]}
+        return {index: reply for index, reply in kept.items() if index in asked}
 
     @functools.wraps(monitor)
     async def _monitor_loop(self: Any) -> None:
+        if not any(_is_ours(config.dataset_obj) for config in self.states.values()):
+            await monitor(self)
+            return
         ending = asyncio.create_task(_end_what_waits(self, inference.EvalStatus))
         try:
             await monitor(self)
@@ -125,6 +140,17 @@ async def _end_what_waits(pipeline: Any, states: Any) -> None:
             missing = config.total_samples - config.processed
             said = f"{missing} of {config.total_samples} replies are missing, see the log above"
             pipeline._upsert_dataset_status(name, status="done", error_message=said)
+
+
+@contextlib.contextmanager
+def _replaced(module: Any, name: str, value: Any) -> Iterator[None]:
+    """An attribute of a module has another value in here."""
+    before = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)
 
 
 def _is_ours(dataset: Any) -> bool:

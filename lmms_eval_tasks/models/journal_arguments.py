@@ -13,7 +13,7 @@ from lmms_eval.utils import simple_parse_args_string
 
 from lmms_eval_tasks.models.journal_word import WORD
 from spotdiff.errors import SettingError
-from spotdiff.journal.arguments import NO_MATTER
+from spotdiff.journal.arguments import NO_MATTER, digest_of_files
 from spotdiff.secrets import is_secret, without_secrets
 
 CHUNK = 32
@@ -26,6 +26,11 @@ _ENVIRONMENT = (
     "FORCE_QWENVL_VIDEO_READER",
     "OPENAI_API_BASE",
     "OPENAI_BASE_URL",
+    "OPENAI_API_URL",
+    "AZURE_OPENAI_API_BASE",
+    "AZURE_ENDPOINT",
+    "ANTHROPIC_API_URL",
+    "API_TYPE",
 )
 """Variables by which lmms-eval and its models change what is sent, or to whom."""
 
@@ -78,12 +83,10 @@ def told(wrapped: Wrapped) -> dict[str, Any]:
 def identity(model: str, is_simple: bool, arguments: str) -> str:
     """The model as keys of replies know it: all that may change an answer and is said beside the question."""
     parsed = simple_parse_args_string(arguments)
-    matter = {
-        name: without_secrets(value) if isinstance(value, str) else value
-        for name, value in parsed.items()
-        if not is_secret(name) and not NO_MATTER.fullmatch(name)
-    }
-    return json.dumps([model, is_simple, matter, _environment()], sort_keys=True, default=str)
+    matter = {name: one for name, one in parsed.items() if not is_secret(name) and not NO_MATTER.fullmatch(name)}
+    named = {name: without_secrets(value) if isinstance(value, str) else value for name, value in matter.items()}
+    files = {name: digest for name, value in matter.items() if (digest := digest_of_files(value))}
+    return json.dumps([model, is_simple, named, files, _environment()], sort_keys=True, default=str)
 
 
 def _environment() -> dict[str, str]:

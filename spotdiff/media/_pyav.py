@@ -15,6 +15,9 @@ from spotdiff.media._decoded import REENCODE, CannotOpen, Decoded, VideoInfo, fa
 if TYPE_CHECKING:
     from PIL import Image as PILImage
 
+_LIBRARIES = ("libavformat", "libavcodec", "libavutil", "libswscale")
+"""Those that decide which frames there are, and their pixels."""
+
 _FULL_RANGE = 2
 _RGB_MATRIX = 5
 
@@ -45,7 +48,7 @@ def version() -> str:
     """What decides the pixels: the same string, the same pixels."""
     import av
 
-    libraries = (f"{name} {'.'.join(map(str, av.library_versions[name]))}" for name in ("libavcodec", "libswscale"))
+    libraries = (f"{name} {'.'.join(map(str, av.library_versions[name]))}" for name in _LIBRARIES)
     return f"pyav {av.__version__} {' '.join(libraries)}"
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spotdiff.errors import SettingError
+from spotdiff.errors import DataError, SettingError
 from spotdiff.media.sampling import Sampling
 from spotdiff.media.store import FrameKey, FrameStore
 from spotdiff.settings import Settings, load_settings
@@ -49,15 +49,22 @@ def store_frames(path: Path, sampling: Sampling) -> bool:
 
 
 def is_stored(path: Path, sampling: Sampling) -> bool:
-    """Whether the store has the frames. Raises OSError where the file cannot be read."""
+    """Whether the store has the frames. Raises DataError where the file cannot be read."""
     return _opened_store(load_settings()).has(_frame_key(path, sampling))
 
 
-def frames_for_files(path: Path, sampling: Sampling) -> tuple[PILImage.Image, ...]:
-    """The frames, read from the store if they are there, else decoded; neither held nor stored. Raises DataError."""
+def frames_for_files(path: Path, sampling: Sampling) -> tuple[tuple[PILImage.Image, ...], bool]:
+    """The frames, read from the store if they are there, else decoded; neither held nor stored. Raises DataError.
+
+    With them, whether they may be kept under the name of the clip.
+    """
     settings = load_settings()
+    version = _version(path)
     found = _opened_store(settings).get(_frame_key(path, sampling)) if settings.frame_disk and path.is_file() else None
-    return _decoded(path, sampling).frames if found is None else found
+    if found is not None:
+        return found, _version(path) == version
+    clip = _decoded(path, sampling)
+    return clip.frames, _may_be_kept(clip, path, version)
 
 
 def alone(path: Path, sampling: Sampling) -> AbstractContextManager[None]:
@@ -208,10 +215,14 @@ def _stored(path: Path, sampling: Sampling, settings: Settings) -> tuple[tuple[P
         if found is not None:
             return found, False
         clip = _decoded(path, sampling)
-        # A file that was replaced meanwhile may have given the frames of another one.
-        if clip.decoder == DECODER and _version(path) == version:
+        if _may_be_kept(clip, path, version):
             store.put(key, clip.frames)
     return clip.frames, True
+
+
+def _may_be_kept(clip: Clip, path: Path, version: _Version) -> bool:
+    """A file that was replaced meanwhile may have given the frames of another one."""
+    return clip.decoder == DECODER and _version(path) == version
 
 
 def _frame_key(path: Path, sampling: Sampling) -> FrameKey:
@@ -240,7 +251,7 @@ def _decoded(path: Path, sampling: Sampling) -> Clip:
 
 
 def content_digest(path: Path) -> str:
-    """SHA-256 of a file's content, 64 hex digits; read once while the file stays as it is. Raises OSError."""
+    """SHA-256 of a file's content, 64 hex digits; read once while the file stays as it is. Raises DataError."""
     return _content_digest(path, _version(path))
 
 
@@ -271,8 +282,13 @@ def _link(path: Path, target: Path) -> None:
 
 @lru_cache(maxsize=10_000)
 def _content_digest(path: Path, version: _Version) -> str:
-    with path.open("rb") as file:
-        digest = hashlib.sha256()
-        while block := file.read(1 << 20):
-            digest.update(block)
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.sha256()
+            while block := file.read(1 << 20):
+                digest.update(block)
+    except OSError as error:
+        raise DataError(
+            f"{path}: the file cannot be read ({error.strerror or error}). Correct its permissions, or fetch it again"
+        ) from error
     return digest.hexdigest()

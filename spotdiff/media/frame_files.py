@@ -10,34 +10,52 @@ from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spotdiff.errors import SettingError
 from spotdiff.media.clips import alone, clip_bytes, clip_name, frames_for_files
-from spotdiff.media.images import save_by_digest
+from spotdiff.media.images import is_sound_png, save_by_digest
 from spotdiff.media.sampling import Sampling
+
+if TYPE_CHECKING:
+    from PIL import Image as PILImage
 
 _LISTS = "clips"
 _THREADS = 4
+
+_known: set[Path] = set()
+"""Lists whose files this process has found sound."""
 
 
 def frame_files(path: Path, sampling: Sampling, folder: Path) -> list[Path]:
     """The frames that the sampling names, in order, as PNG files that are named after their pixels.
 
     Every model that takes the paths decodes the files again for each question, so they are not compressed.
-    A list of them is kept, so that the frames are decoded and written once: later only the files' sizes are looked at.
-    Files that are gone, or of another size, are made anew. Raises DataError, see `spotdiff.media.video`, and
-    SettingError when the folder cannot be written.
+    A list of them is kept, so that the frames are decoded and written once: later only the files are looked at.
+    Files that are gone, or of another size, are made anew, and so are those whose checksum differs when this process
+    looks at them first. Raises DataError, see `spotdiff.media.video`, and SettingError when the folder cannot be
+    written.
     """
     listed = folder / _LISTS / f"{clip_name(path, sampling)}.json"
     with alone(path, sampling):
         found = _listed(listed, folder)
         if found is not None:
             return found
-        frames = frames_for_files(path, sampling)
+        frames, lasting = frames_for_files(path, sampling)
         with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as pool:
-            files = list(pool.map(partial(save_by_digest, folder=folder, compressed=False), frames))
-        _write_list(listed, files)
+            files = list(pool.map(partial(_saved, folder=folder), frames))
+        if lasting:
+            _write_list(listed, files)
     return files
+
+
+def _saved(frame: PILImage.Image, folder: Path) -> Path:
+    """A file that another video has left with these pixels may be damaged."""
+    file = save_by_digest(frame, folder, compressed=False)
+    if not _is_sound(file):
+        file.unlink(missing_ok=True)
+        file = save_by_digest(frame, folder, compressed=False)
+    return file
 
 
 def check_room(wanted: Collection[tuple[Path, Sampling]], folder: Path) -> None:
@@ -56,18 +74,24 @@ def check_room(wanted: Collection[tuple[Path, Sampling]], folder: Path) -> None:
 
 def _listed(listed: Path, folder: Path) -> list[Path] | None:
     """The files, if all are as they were written."""
+    known = listed in _known
     try:
         entries = json.loads(listed.read_bytes())
         files = [(folder / name, size) for name, size in entries]
         # Frames that do not change share a file.
-        whole = bool(files) and all(file.stat().st_size == size for file, size in set(files))
+        damaged = [file for file, size in set(files) if file.stat().st_size != size or not (known or _is_sound(file))]
     except (OSError, ValueError, TypeError):
         return None
-    if not whole:
-        for file in (file for file, size in files if file.exists() and file.stat().st_size != size):
-            file.unlink(missing_ok=True)
+    for file in damaged:
+        file.unlink(missing_ok=True)
+    if damaged or not files:
         return None
+    _known.add(listed)
     return [file for file, _ in files]
+
+
+def _is_sound(file: Path) -> bool:
+    return is_sound_png(file.read_bytes())
 
 
 def _write_list(listed: Path, files: list[Path]) -> None:

@@ -26,6 +26,7 @@ bit that leaves a decodable file is beyond either decoder: digests of the files 
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +56,11 @@ __all__ = [
 ]
 
 Decoder = Literal["pyav", "decord"]
+
+_RULES = 1
+"""To be raised with every change of ours to which frames are taken, how they are turned, coloured or resized: stored
+frames are known by it."""
+
 _Result = TypeVar("_Result")
 
 
@@ -131,7 +137,7 @@ def decoder_version(decoder: Decoder = "pyav") -> str:
     """What decides the pixels besides the file and the sampling, for the keys of stored frames."""
     import PIL
 
-    return f"{_BACKENDS[decoder].version()} pillow {PIL.__version__}"
+    return f"{_BACKENDS[decoder].version()} pillow {PIL.__version__} bicubic {platform.machine()} rules {_RULES}"
 
 
 def _checked(path: str | os.PathLike[str]) -> Path:
@@ -162,6 +168,8 @@ def _read(path: Path, sampling: Sampling, name: Decoder, backend: _Backend) -> C
         decoded = backend.decode(path, frozenset(indices), sampling.size)
         info = decoded.info
         if sampling.indices(info.times) == indices:
+            if not indices:
+                raise fault(path, f"the video has {info.frames} frames, and none of those that are asked for")
             times = tuple(info.times[index] for index in indices)
             images = dict(zip(sorted(set(indices)), decoded.images, strict=True))
             return Clip(info, tuple(indices), times, tuple(images[index] for index in indices), name)

@@ -7,8 +7,9 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
-from spotdiff.journal.arguments import NO_MATTER
+from spotdiff.journal.arguments import NO_MATTER, digest_of_files
 from spotdiff.secrets import is_secret, without_secrets
 
 _NAMED_BY = ("model_version", "pretrained", "model_name", "model")
@@ -34,11 +35,13 @@ class Model:
         named = next((self.arguments[name] for name in _NAMED_BY if self.arguments.get(name)), self.word)
         return re.sub(r"[^\w.-]+", "-", named.rstrip("/").rpartition("/")[2]) or "model"
 
-    @property
+    @cached_property
     def label(self) -> str:
-        """Its name and 6 hex digits that change with whatever may change its texts: `Qwen3-VL-8B-Instruct-4f0a91`."""
+        """Its name and 6 hex digits that change with whatever may change its texts, files of local weights too:
+        `Qwen3-VL-8B-Instruct-4f0a91`."""
         matter = sorted((name, value) for name, value in self.arguments.items() if not NO_MATTER.fullmatch(name))
-        digest = hashlib.sha256(json.dumps([self.word, matter]).encode()).hexdigest()
+        files = [digest for _, value in matter if (digest := digest_of_files(value))]
+        digest = hashlib.sha256(json.dumps([self.word, matter, *files]).encode()).hexdigest()
         return f"{self.name}-{digest[:6]}"
 
 

@@ -145,4 +145,6 @@ def _called(plan: Plan, role: str, task: str) -> int:
         *plan.arguments,
     ]
     print(f"spotdiff: {without_secrets(' '.join(command))}", file=sys.stderr, flush=True)
-    return subprocess.run(command).returncode
+    code = subprocess.run(command).returncode
+    # As a shell tells of a process that was ended by a signal.
+    return code if code >= 0 else 128 - code

@@ -11,7 +11,7 @@ from pathlib import Path
 from spotdiff.errors import SpotdiffError
 from spotdiff.reporting import listed
 from spotdiff.runs.combine import joined
-from spotdiff.runs.logs import Log, Logged, family_of
+from spotdiff.runs.logs import LMMS_EVAL, Log, Logged, family_of
 from spotdiff.runs.provenance import Facts
 from spotdiff.runs.read import Run, foreign_tasks, read_runs
 from spotdiff.runs.report import FULL, Answered, RunFacts
@@ -51,6 +51,7 @@ def collect(paths: Sequence[Path], names: Mapping[Path, str], *, force: bool) ->
             "same with --force"
         )
     warnings += [f"{said}; taken together with --force" for said in mixed.values()]
+    warnings += [said for label, run in zip(labels, runs, strict=True) for said in _one_by_folder(label, run, names)]
     facts = tuple(_facts(label, run, answers, mixed) for label, run in zip(labels, runs, strict=True))
     for fact, run in zip(facts, runs, strict=True):
         warnings += [*_of_run(fact), *(remark for log in run.logs for remark in log.remarks)]
@@ -81,6 +82,18 @@ def _named(paths: Sequence[Path], names: Mapping[Path, str], warnings: list[str]
     if not found:
         raise SpotdiffError(". ".join(broken))
     return found
+
+
+def _one_by_folder(label: str, run: Run, names: Mapping[Path, str]) -> list[str]:
+    """Where the name of a folder alone says that logs of several folders are those of one model."""
+    folders = list(dict.fromkeys(str(log.file.parent) for log in run.logs))
+    untold = any(fact.get("framework") == LMMS_EVAL and "model" not in fact for fact in run.facts)
+    if len(folders) < 2 or not untold or run.model in names.values():
+        return []
+    return [
+        f"{label}: no results beside the logs say which model it was; {listed(folders)} are taken for one run as their "
+        "names are the same. --name RUN=NAME tells them apart"
+    ]
 
 
 def short_name(model: str) -> str:

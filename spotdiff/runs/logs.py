@@ -70,7 +70,8 @@ def read_log(file: Path) -> Log:
     for place, line in _lines(file, log.faults):
         try:
             row = json.loads(line)
-        except json.JSONDecodeError as error:
+        # Not JSONDecodeError alone: a number may have too many digits, brackets may be nested too deep.
+        except (ValueError, RecursionError) as error:
             log.faults.append(f"{place} is not JSON: {error}. The run was cut short: run it again")
             continue
         # A sample of lmms-eval carries the record in its main metric; a task that is not ours has none.
@@ -79,7 +80,7 @@ def read_log(file: Path) -> Log:
             continue
         try:
             log.answers.append(_logged(record, row, stored, place))
-        except (KeyError, ValueError, TypeError, AttributeError, SpotdiffError) as error:
+        except (KeyError, ValueError, TypeError, AttributeError, OverflowError, SpotdiffError) as error:
             log.faults.append(f"{place} is no scored answer of this version of spotdiff ({error})")
     lacking = sum(answer.reply is None for answer in log.answers)
     if lacking and not log.remarks:
@@ -109,13 +110,15 @@ def _logged(record: Mapping[str, Any], row: Mapping[str, Any], stored: Mapping[s
     family_of(record["task"])
     asked = _task(record["task"])
     asked.setting(str(answer.groups["setting"]))
-    version = record.get("version")
+    version, total = record.get("version"), int(record["total"])
+    if total < 1:
+        raise ValueError(f"a setting of {total} questions has no answer")
     beside = stored.get(answer.id)
-    reply, prompt = (beside.reply, beside.prompt) if beside is not None else (_reply_of(row), row.get("input"))
+    reply, prompt = (beside.reply, beside.prompt) if beside is not None else (reply_of(row), row.get("input"))
     return Logged(
         scored=answer,
         task=record["task"],
-        total=int(record["total"]),
+        total=total,
         version=None if version is None else int(version),
         rule=str(record.get("rule", "")),
         conflict=bool(record.get("conflict", False)),
@@ -125,8 +128,8 @@ def _logged(record: Mapping[str, Any], row: Mapping[str, Any], stored: Mapping[s
     )
 
 
-def _reply_of(row: Mapping[str, Any]) -> str | None:
-    """What was read of the reply: lmms-eval leaves `resps` out where nothing was filtered."""
+def reply_of(row: Mapping[str, Any]) -> str | None:
+    """What was read of the reply in a row of a sample log: lmms-eval leaves `resps` out where nothing was filtered."""
     value: Any = row.get("filtered_resps", row.get("resps"))
     while isinstance(value, list) and value:
         value = value[0]

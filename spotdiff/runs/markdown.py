@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from spotdiff.reporting import percent
@@ -55,8 +56,8 @@ def _figures(table: Figures) -> Table:
     named = [(_name(line), [_cell(line, line.cells.get(column)) for column in table.columns]) for line in table.lines]
     if len(table.columns) <= _WIDEST:
         body = [(name, *cells) for name, cells in named]
-        return Table(table.title, ("%", *table.columns), tuple(body), table.notes)
-    body = [(column, *(cells[place] for _, cells in named)) for place, column in enumerate(table.columns)]
+        return Table(table.title, ("%", *map(_text, table.columns)), tuple(body), table.notes)
+    body = [(_text(column), *(cells[place] for _, cells in named)) for place, column in enumerate(table.columns)]
     return Table(table.title, ("%", *(name for name, _ in named)), tuple(body), table.notes)
 
 
@@ -101,7 +102,7 @@ def _provenance(run: RunFacts) -> str:
         told = {name: value for name, value in entry.items() if name not in ("tasks", "model arguments")}
         lines += [f"- {name}: {_code(value)}" for name, value in told.items()]
         lines += [f"- {task}: {_code(_facts(facts))}" for task, facts in entry.get("tasks", {}).items()]
-    return "\n".join([*lines, "", f"Logs: {', '.join(f'`{log}`' for log in run.logs[:3])}"]) + (
+    return "\n".join([*lines, "", f"Logs: {', '.join(map(_code, run.logs[:3]))}"]) + (
         f" and {len(run.logs) - 3} more" if len(run.logs) > 3 else ""
     )
 
@@ -112,10 +113,14 @@ def _facts(facts: object) -> str:
 
 
 def _code(value: object) -> str:
-    text = _text(str(value)).replace("`", "'")
+    text = _in_line(str(value)).replace("`", "'")
     return f"`{text}`"
 
 
 def _text(text: str) -> str:
-    """In a cell of a table: no bar, no line break."""
-    return " ".join(text.replace("|", "\\|").split("\n"))
+    """As it is, wherever it stands: no line break, no bar of a table, no mark-up, no HTML."""
+    return re.sub(r"([\\`*<\[|])", r"\\\1", _in_line(text))
+
+
+def _in_line(text: str) -> str:
+    return " ".join(text.splitlines())

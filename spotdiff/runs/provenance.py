@@ -59,7 +59,7 @@ def _lmms_task(name: str, config: Facts, results: Facts) -> Facts:
     return {
         "version": told.get("version", _mapping(results.get("versions")).get(name)),
         "spotdiff": told.get("spotdiff"),
-        "settings": told.get("settings"),
+        "settings": _mapping(told.get("settings")) or None,
         "data digest": told.get("data"),
         "data revision": told.get("revision"),
         "generation": config.get("generation_kwargs"),
@@ -121,7 +121,7 @@ def of_vlmevalkit(log: Path, data: str, tasks: Iterable[str]) -> Facts:
                 name: {
                     "version": told.get("version"),
                     "spotdiff": told.get("spotdiff"),
-                    "settings": told.get("settings"),
+                    "settings": _mapping(told.get("settings")) or None,
                     "data digest": told.get("data"),
                     "data revision": told.get("revision"),
                     "questions": _mapping(entry.get("metrics")).get("questions"),
@@ -137,14 +137,14 @@ def _told(table: Path) -> Facts:
     try:
         lines = table.read_text(encoding="utf-8").strip().split("\n")
         return _mapping(json.loads(lines[-1]))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
 
 
 def _loaded(file: Path) -> Facts:
     try:
         return _mapping(json.loads(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,8 @@ from spotdiff.runs.provenance import Facts, lmms_results, of_lmms_eval, of_vlmev
 from spotdiff.scoring import Scored
 from spotdiff.secrets import without_secrets
 from spotdiff.tasks import Table, benchmarks, task, tasks
+
+_LOG = re.compile(rf".*({SAMPLES}.*|{SCORED})\.jsonl", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -50,9 +54,8 @@ def read_runs(path: Path, *, strict: bool = True) -> list[Run]:
     """
     if not path.exists():
         raise SpotdiffError(f"There is no folder {path}")
-    found = {*path.rglob(f"*{SAMPLES}*.jsonl"), *path.rglob(f"*{SCORED}.jsonl")} if path.is_dir() else {path}
-    # VLMEvalKit links the files of a run from the folder above it.
-    files = sorted(file for file in found if not path.is_dir() or (not file.is_symlink() and _is_ours(file)))
+    found = _below(path) if path.is_dir() else [path]
+    files = _ours_once(found) if path.is_dir() else [path]
     by_run: dict[str, list[Path]] = {}
     for file in files:
         by_run.setdefault(_run_name(file), []).append(file)
@@ -65,7 +68,7 @@ def read_runs(path: Path, *, strict: bool = True) -> list[Run]:
 
 def foreign_tasks(path: Path) -> list[str]:
     """Names of tasks of others whose sample logs lie below a folder; stages of our probes answer nothing."""
-    return [name for name in _foreign(path.rglob(f"*{SAMPLES}*.jsonl")) if name not in stages()]
+    return [name for name in _foreign(_below(path)) if name not in stages()]
 
 
 def _foreign(files: Iterable[Path]) -> list[str]:
@@ -79,6 +82,33 @@ def _nothing_found(path: Path, files: Iterable[Path]) -> str:
     if path.is_file():
         return f"{path} holds no scored answers of a task of spotdiff"
     return f"{path} holds no scored answers. lmms-eval writes them with --log_samples and --output_path"
+
+
+def _below(path: Path) -> list[Path]:
+    """The logs of either framework below a folder, through linked folders too."""
+    root, entered = path.resolve(), set[Path]()
+    found: list[Path] = []
+    for name, folders, files in os.walk(path, followlinks=True):
+        for link in [Path(name, folder) for folder in folders if Path(name, folder).is_symlink()]:
+            target = link.resolve()
+            # What lies below the folder is reached without the link, and what holds it would never end.
+            if target in entered or target.is_relative_to(root) or root.is_relative_to(target):
+                folders.remove(link.name)
+            entered.add(target)
+        found += [Path(name, file) for file in files if _LOG.fullmatch(file)]
+    return found
+
+
+def _ours_once(files: Iterable[Path]) -> list[Path]:
+    """Those of our tasks, by path. VLMEvalKit links the files of a run from the folder above it: a link counts where
+    what it leads to is not among the files, and a dangling one where no file has its name."""
+    found = sorted(filter(_is_ours, files), key=lambda file: (file.is_symlink(), file))
+    names = {file.name for file in found if not file.is_symlink()}
+    known: dict[Path, Path] = {}
+    for file in found:
+        if file.exists() or file.name not in names:
+            known.setdefault(file.resolve(), file)
+    return sorted(known.values())
 
 
 def _task_named(file: Path) -> str:
@@ -142,4 +172,4 @@ def _model_of(logs: Sequence[Log]) -> str:
         return file.parent.name
     if isinstance(arguments, dict):
         arguments = ",".join(f"{name}={value}" for name, value in sorted(arguments.items()))
-    return f"{named} ({without_secrets(arguments)})" if arguments else str(named)
+    return f"{named} ({without_secrets(str(arguments))})" if arguments else str(named)

@@ -39,8 +39,8 @@ def to_record(answer: Answer, task: str, total: int, version: int | None = None)
 
 
 def from_record(record: Mapping[str, Any]) -> Scored:
-    """The scored answer of a record. Raises KeyError or ValueError when the record is not one of ours."""
-    return Scored(
+    """The scored answer of a record. Raises KeyError, ValueError or TypeError when the record is not one of ours."""
+    scored = Scored(
         id=record["id"],
         score=record["score"],
         chance=record["chance"],
@@ -53,3 +53,22 @@ def from_record(record: Mapping[str, Any]) -> Scored:
         extra=record["extra"],
         failure=record.get("failure", ""),
     )
+    _require_types(scored)
+    return scored
+
+
+def _require_types(scored: Scored) -> None:
+    """Tables sort and count by these fields, and a file may hold anything."""
+    texts = {
+        "id": (scored.id,),
+        "cluster": (scored.cluster,),
+        "failure": (scored.failure,),
+        "letters": scored.letters,
+        "gold": scored.gold,
+        **{f"group {name}": (value,) if isinstance(value, str) else value for name, value in scored.groups.items()},
+    }
+    for name, values in texts.items():
+        if not all(isinstance(value, str) for value in values):
+            raise ValueError(f"{name} must be text, got {values!r}")
+    if type(scored.options) is not int:
+        raise ValueError(f"options must be a whole number, got {scored.options!r}")

@@ -23,6 +23,9 @@ TABLES = "tables"
 MARK = "provenance.json"
 """A folder with this file holds a report, which a new one may replace."""
 
+_NEW = ".new-"
+"""How the folder begins in which a report is written before it is put in its place."""
+
 
 def _write_markdown(report: Report, folder: Path) -> None:
     _write_text(folder / "report.md", markdown(report))
@@ -60,11 +63,11 @@ def write_report(report: Report, folder: Path, thumbnails: float = 0) -> None:
     draw a page there is none, and standard error says so.
     Raises SpotdiffError when the folder holds something else, or cannot be written.
     """
-    if folder.exists() and not (folder.is_dir() and (not any(folder.iterdir()) or (folder / MARK).is_file())):
+    if folder.exists() and not (folder.is_dir() and (_is_free(folder) or (folder / MARK).is_file())):
         raise SpotdiffError(f"{folder} is there and holds no report. Name a new folder: --out DIR")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as place:
+        with tempfile.TemporaryDirectory(prefix=_NEW, dir=folder) as place:
             new = Path(place)
             for write in WRITERS:
                 write(report, new)
@@ -73,6 +76,11 @@ def write_report(report: Report, folder: Path, thumbnails: float = 0) -> None:
             _exchange(new, folder)
     except OSError as error:
         raise SpotdiffError(f"The report cannot be written to {folder}: {error}") from error
+
+
+def _is_free(folder: Path) -> bool:
+    """Empty, but for what a killed writer left."""
+    return all(entry.name.startswith(_NEW) for entry in folder.iterdir())
 
 
 def _write_page(report: Report, folder: Path, thumbnails: float) -> None:
@@ -91,12 +99,15 @@ def _sync(folder: Path) -> None:
 
 
 def _exchange(new: Path, folder: Path) -> None:
-    """Put each part in its place; whole folders first give way, so that no table of an earlier report stays."""
+    """Put each part in its place; whole folders first give way, so that no table of an earlier report stays. The mark
+    goes first: what is cut short in here is a report, which the next one replaces."""
     if not (new / PAGE).exists():
         (folder / PAGE).unlink(missing_ok=True)
-    for part in sorted(new.iterdir()):
+    for part in sorted(new.iterdir(), key=lambda part: (part.name != MARK, part.name)):
         target = folder / part.name
-        if part.is_dir() and target.is_dir():
+        if target.is_symlink():
+            target.unlink()
+        elif part.is_dir() and target.is_dir():
             shutil.rmtree(target)
         os.replace(part, target)
 
@@ -123,9 +134,17 @@ def _tidy(table: Figures) -> Iterable[tuple[Value, ...]]:
                 yield (*names, *numbers, line.note)
 
 
+def _no_formula(value: Value) -> Value:
+    """Spreadsheets calculate a text that begins so, be it the name of a model; behind a quote it is text for them."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA and len(value) > 1 else value
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
 def _csv(head: Sequence[str], rows: Iterable[Sequence[Value]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)
-    writer.writerows(rows)
+    writer.writerows([_no_formula(value) for value in row] for row in rows)
     return text.getvalue()

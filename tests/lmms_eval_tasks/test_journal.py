@@ -326,6 +326,31 @@ def test_a_key_knows_what_may_change_an_answer_and_no_secret(monkeypatch: pytest
     assert identity("openai", False, same) != before
 
 
+def test_a_key_knows_the_content_of_local_weights_and_files_and_of_arguments_called_tokens(tmp_path: Path) -> None:
+    from lmms_eval_tasks.models.journal_arguments import identity
+
+    weights, template = tmp_path / "weights", tmp_path / "chat.jinja"
+    weights.mkdir()
+    (weights / "config.json").write_text("{}")
+    (weights / "model.safetensors").write_bytes(b"12345678")
+    template.write_text("a")
+    given = f"pretrained={weights},chat_template={template},image_token=<image>"
+
+    def seen(arguments: str = given) -> str:
+        return identity("m", False, arguments)
+
+    before = seen()
+    assert seen() == before
+    assert seen(given.replace("<image>", "<img>")) != before
+    (weights / "model.safetensors").write_bytes(b"12345679")
+    trained = seen()
+    assert trained != before
+    template.write_text("b")
+    assert seen() not in (before, trained)
+    (weights / "config.json").unlink()
+    assert seen() == seen(f"image_token=<image>,{given.removesuffix(',image_token=<image>')}")
+
+
 @pytest.fixture
 def manager() -> Iterator[Any]:
     """A manager of our shipped M4Bench tasks alone, made before the model, as lmms-eval does."""

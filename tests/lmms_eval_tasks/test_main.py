@@ -39,6 +39,39 @@ def test_a_task_without_figures_has_failed(metrics: Mapping[str, Any]) -> None:
     assert list(outcomes(results(theirs=metrics), {}, 1)) == [(False, "theirs: no results, see the log above")]
 
 
+def test_a_task_that_is_scored_elsewhere_is_good() -> None:
+    assert list(outcomes(results(theirs={"submission,none": None}), {}, 0)) == [(True, "theirs")]
+
+
+def test_replies_that_are_stored_unscored_are_counted_where_they_are_of_ours() -> None:
+    replies = ["A", "[LMMS_EVAL_REQUEST_FAILED after 2 retries] Error code: 503", "None"]
+    samples = [{"filtered_resps": reply} for reply in replies]
+    ours = "m4bench_mini_state_invariance"
+    found = ({"results": {}}, {ours: samples, "theirs": samples})
+    runs = Runs()
+    assert runs.watched(lambda arguments: found)(argparse.Namespace(tasks=ours)) is found
+    assert runs.results == [({"results": {}}, {ours: Tally(3, {"server error": 1}, None)})]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "code", "exit_code"),
+    [
+        ("list", None, DONE),
+        ("list_tags", 0, DONE),
+        (None, None, MISUSED),
+        ("a", None, FAILED),
+        ("a", 0, FAILED),
+        ("a", 2, 2),
+    ],
+)
+def test_a_run_that_exits_by_itself_is_good_only_where_a_list_was_asked_for(
+    tasks: str | None, code: int | None, exit_code: int
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        Runs().watched(lambda arguments: sys.exit(code))(argparse.Namespace(tasks=tasks))
+    assert ended.value.code == exit_code
+
+
 def test_a_task_that_is_missing_from_the_results_has_failed() -> None:
     found = {"results": {"a": GOOD}, "configs": {"a": {}, "b": {}}}
     assert [good for good, _ in outcomes(found, {}, 0)] == [True, False]
@@ -155,6 +188,7 @@ def test_the_exit_code_says_whether_every_task_has_results(tmp_path: Path) -> No
         ([*baseline, "--tasks", f"{ours},no_such_task"], FAILED, "  FAILED  the run broke off: ValueError"),
         ([*baseline, "--model_args", "policy=c", "--tasks", ours], MISUSED, "spotdiff: policy c does not fit"),
         ([*baseline, "--tasks", "m4bench_state_invariance"], MISUSED, "spotdiff data prepare m4bench"),
+        ([*baseline, "--tasks", ours, "--predict_only", "--output_path", "o"], DONE, f"{ours}: 8 asked, 8 answered"),
         ([*baseline], MISUSED, "Need to specify task"),
         ([*baseline, "--tasks", ours, "--no_such_option"], MISUSED, "--no_such_option"),
         (["--config", str(config)], FAILED, f"1 of 2 failed\n  done    {counts}\n  FAILED  the run broke off: "),

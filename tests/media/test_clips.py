@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from videos import numbers_in, write_video
@@ -199,6 +200,7 @@ def test_a_store_that_cannot_be_written_is_said_once_and_costs_no_frame(
 _READ_ONLY = """
 import os, sys
 from pathlib import Path
+from typing import Any
 from spotdiff.media import clips
 from spotdiff.media.clips import frames_of
 from spotdiff.media.sampling import Sampling
@@ -266,6 +268,21 @@ def test_frames_of_a_video_that_was_replaced_while_it_was_decoded_are_not_kept_f
     assert numbers_in(frames_of(path, THREE)) == [0, 4, 8]
 
 
+def test_a_video_that_cannot_be_read_is_named(tmp_path: Path, stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_video(tmp_path / "a.mp4", 9)
+
+    usual = Path.open
+
+    def refused(self: Path, *given: Any, **named: Any) -> Any:
+        if self == path:
+            raise PermissionError(13, "Permission denied")
+        return usual(self, *given, **named)
+
+    monkeypatch.setattr(Path, "open", refused)
+    with pytest.raises(DataError, match=r"a\.mp4: the file cannot be read \(Permission denied\)"):
+        frames_of(path, THREE)
+
+
 def test_a_damaged_entry_is_decoded_again_and_stored_again(tmp_path: Path, stored: Path) -> None:
     path = write_video(tmp_path / "a.mp4", 9)
     for damage in (lambda content: content[:-1], lambda content: b"", lambda content: content[:100] + content[101:]):
@@ -281,6 +298,7 @@ def test_a_damaged_entry_is_decoded_again_and_stored_again(tmp_path: Path, store
 _ASKING = """
 import sys
 from pathlib import Path
+from typing import Any
 from spotdiff.media import clips
 from spotdiff.media.clips import frames_of
 from spotdiff.media.sampling import Sampling

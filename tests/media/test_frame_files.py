@@ -19,6 +19,7 @@ from spotdiff.media import clips, frame_files
 from spotdiff.media.clips import frames_for_files, frames_of
 from spotdiff.media.images import pixel_digest, save_by_digest
 from spotdiff.media.sampling import Sampling
+from spotdiff.media.video import Clip
 
 THREE = Sampling(count=3, size=(56, 32))
 
@@ -68,7 +69,7 @@ def test_threads_that_want_the_same_files_make_them_once(
     path = write_video(tmp_path / "a.mp4", 9)
     made = []
 
-    def counted(path: Path, sampling: Sampling) -> Sequence[Image.Image]:
+    def counted(path: Path, sampling: Sampling) -> tuple[Sequence[Image.Image], bool]:
         made.append(path)
         return frames_for_files(path, sampling)
 
@@ -86,8 +87,10 @@ def test_frames_that_are_the_same_share_a_file_and_are_all_given(tmp_path: Path,
         assert numbers_in(opened(found)) == [5, 5, 5]
 
 
-@pytest.mark.parametrize("damage", ["gone", "cut", "list gone", "list cut", "list of another kind"])
-def test_what_is_not_as_it_was_written_is_made_anew(tmp_path: Path, files: Files, damage: str) -> None:
+@pytest.mark.parametrize("damage", ["gone", "cut", "changed", "list gone", "list cut", "list of another kind"])
+def test_what_is_not_as_it_was_written_is_made_anew(
+    tmp_path: Path, files: Files, damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write_video(tmp_path / "a.mp4", 9)
     first = files(path)
     (listed,) = (tmp_path / "files").rglob("*.json")
@@ -95,12 +98,44 @@ def test_what_is_not_as_it_was_written_is_made_anew(tmp_path: Path, files: Files
         first[1].unlink()
     elif damage == "cut":
         first[1].write_bytes(first[1].read_bytes()[:-20])
+    elif damage == "changed":
+        content = bytearray(first[1].read_bytes())
+        content[len(content) // 2] ^= 0x40
+        first[1].write_bytes(content)
+        monkeypatch.setattr(frame_files, "_known", set())  # as another process finds it
     elif damage == "list gone":
         listed.unlink()
     else:
         listed.write_bytes(listed.read_bytes()[:-20] if damage == "list cut" else b"[1, 2]")
     assert files(path) == first
     assert numbers_in(opened(first)) == [0, 4, 8]
+
+
+def test_a_damaged_file_that_another_video_has_left_is_not_taken(tmp_path: Path, files: Files) -> None:
+    still = write_video(tmp_path / "still.mp4", [numbered(5, 56, 32)] * 4)
+    (file,) = set(files(still))
+    content = bytearray(file.read_bytes())
+    content[-30] ^= 1
+    file.write_bytes(content)
+    assert numbers_in(opened(files(write_video(tmp_path / "longer.mp4", [numbered(5, 56, 32)] * 7)))) == [5, 5, 5]
+
+
+def test_files_of_a_video_that_was_replaced_while_it_was_decoded_are_not_kept_for_the_old_one(
+    tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_video(tmp_path / "a.mp4", 9)
+    original = path.read_bytes()
+    decode = clips._decoded
+
+    def replaced(path: Path, sampling: Sampling) -> Clip:
+        write_video(path, 5)
+        return decode(path, sampling)
+
+    monkeypatch.setattr(clips, "_decoded", replaced)
+    assert numbers_in(opened(files(path))) == [0, 2, 4]
+    monkeypatch.setattr(clips, "_decoded", decode)
+    path.write_bytes(original)
+    assert numbers_in(opened(files(path))) == [0, 4, 8]
 
 
 def test_another_video_of_the_same_name_gives_its_own_frames(tmp_path: Path, files: Files) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from spotdiff.probes.models import Model
@@ -33,6 +35,15 @@ def test_order_pace_and_keys_do_not_matter(same: str) -> None:
 def test_other_arguments_or_another_kind_of_model_have_another_label(other: str) -> None:
     assert Model.of("qwen3_vl", other).label != Model.of("qwen3_vl", ARGUMENTS).label
     assert Model.of("qwen2_5_vl", ARGUMENTS).label != Model.of("qwen3_vl", ARGUMENTS).label
+
+
+def test_weights_that_were_trained_on_in_their_folder_have_another_label(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "model.safetensors").write_bytes(b"12345678")
+    before = Model.of("qwen3_vl", f"pretrained={tmp_path}").label
+    assert Model.of("qwen3_vl", f"pretrained={tmp_path}").label == before
+    (tmp_path / "model.safetensors").write_bytes(b"12345679")
+    assert Model.of("qwen3_vl", f"pretrained={tmp_path}").label != before
 
 
 def test_arguments_may_come_as_a_mapping_too() -> None:

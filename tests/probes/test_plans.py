@@ -8,7 +8,7 @@ import pytest
 
 from spotdiff.cli import main
 from spotdiff.errors import SettingError
-from spotdiff.probes.plans import ANSWERS, CAPTIONS, PROBES, SUMMARIES, Chosen, plan
+from spotdiff.probes.plans import ANSWERS, CAPTIONS, PROBES, SUMMARIES, Chosen, plan, run
 from spotdiff.probes.stages import stages_of
 from spotdiff.tasks import task
 
@@ -50,6 +50,21 @@ def test_data_and_steps_that_a_probe_does_not_know_are_refused() -> None:
         plan("m4bench-captions", "m3verse", {CAPTIONS: ONE}, Path("out"))
     with pytest.raises(SettingError, match="--until takes captions, answers"):
         plan("m4bench-captions", None, {CAPTIONS: ONE}, Path("out"), until="summaries")
+
+
+@pytest.mark.parametrize(("ended", "told"), [("sys.exit(2)", 2), ("os.kill(os.getpid(), 9)", 137)])
+def test_a_step_that_fails_ends_the_probe_with_its_exit_code(
+    ended: str, told: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = tmp_path / "lmms_eval_tasks"
+    steps.mkdir()
+    (steps / "__init__.py").touch()
+    (steps / "__main__.py").write_text(f"import os, sys\nopen('asked', 'a').write('x')\n{ended}\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SPOTDIFF_PROBES", str(tmp_path / "probes"))
+    monkeypatch.setenv("SPOTDIFF_PROBE_CAPTIONS", "")  # set for later steps, and taken back with the test
+    assert run(plan("m4bench-captions", "m4bench_mini", {CAPTIONS: ONE}, tmp_path / "out")) == told
+    assert (tmp_path / "asked").read_text() == "x"
 
 
 def test_arguments_without_their_model_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -90,6 +90,37 @@ def test_files_that_vlmevalkit_links_from_the_folder_above_count_once(tmp_path: 
     assert names(tmp_path) == ["a/T20260101/x"]
 
 
+def test_a_link_that_lost_the_file_it_led_to_costs_nothing_where_the_file_is_there(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "T20260101" / "x_scored.jsonl", [record(task="M4Bench")])
+    (tmp_path / "a" / "x_scored.jsonl").symlink_to(tmp_path / "before it was moved" / "x_scored.jsonl")
+    assert names(tmp_path) == ["a/T20260101/x"]
+
+
+def test_logs_that_are_links_to_another_place_are_read_once(tmp_path: Path) -> None:
+    file = write(tmp_path / "store" / "1f2e", [record(task="M4Bench")])
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    for name in ("x_scored.jsonl", "y_scored.jsonl"):
+        (runs / name).symlink_to(file)
+    assert names(runs) == ["x"]
+
+
+def test_linked_folders_are_entered_once_and_links_in_a_circle_end(tmp_path: Path) -> None:
+    write(tmp_path / "store" / "x_scored.jsonl", [record(task="M4Bench")])
+    write(tmp_path / "runs" / "own" / "y_scored.jsonl", [record(task="M4Bench")])
+    for name, target in (("a", "store"), ("again", "store"), ("own again", "runs/own"), ("circle", ".")):
+        (tmp_path / "runs" / name).symlink_to(tmp_path / target)
+    (tmp_path / "store" / "back").symlink_to(tmp_path / "runs")
+    assert [Path(name).name for name in names(tmp_path / "runs")] == ["x", "y"]
+
+
+def test_a_log_that_is_a_link_to_nothing_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path / "x_scored.jsonl", [record(task="M4Bench")])
+    (tmp_path / "y_scored.jsonl").symlink_to(tmp_path / "not fetched")
+    with pytest.raises(SpotdiffError, match=r"y_scored\.jsonl cannot be read"):
+        read_runs(tmp_path)
+
+
 def test_a_single_file_is_a_run(tmp_path: Path) -> None:
     file = write(tmp_path / "any name.jsonl", [record()])
     assert len(read_runs(file)) == 1

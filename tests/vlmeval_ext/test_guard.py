@@ -277,6 +277,50 @@ def test_questions_of_other_data_sets_reach_the_model_as_they_are() -> None:
         Guarded(Broken()).generate([], "MMBench")
 
 
+class Theirs:
+    """Another's data set of two questions."""
+
+    dataset_name, MODALITY, TYPE = "Theirs", "IMAGE", "VQA"
+
+    def __init__(self) -> None:
+        import pandas
+
+        self.data = pandas.DataFrame({"index": [1, 2], "question": ["a", "b"]})
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def build_prompt(self, line: Any) -> list[dict[str, str]]:
+        return [{"type": "text", "value": line["question"]}]
+
+    def dump_image(self, line: Any) -> list[str]:
+        return []
+
+
+def test_jobs_of_other_data_sets_get_the_model_itself_before_and_after_ours(framework: Any, tmp_path: Path) -> None:
+    from vlmeval import inference
+
+    class Client(Remote):
+        def generate_inner(self, *_: Any, **__: Any) -> Any: ...
+
+        def generate(self, message: Any, dataset: str | None = None) -> Any:
+            return "A"
+
+    model, models = Client(str), inference.supported_VLM
+    folder = folder_of(tmp_path)
+
+    def job(data: Any) -> Any:
+        return framework.infer_data_job(model, work_dir=str(folder), model_name="m", dataset=data, api_nproc=1)
+
+    assert job(Theirs()) is model
+    assert vars(model).keys() == {"_say", "asked"}
+    # What a later job, as for videos, sets on the model must reach it.
+    assert job(framework.build_dataset(DATA, model=["m"])) is model
+    assert job(Theirs()) is model
+    assert inference.supported_VLM is models
+    assert type(models) is dict
+
+
 def response(status: int, body: str) -> requests.Response:
     made = requests.Response()
     made.status_code, made._content = status, body.encode()

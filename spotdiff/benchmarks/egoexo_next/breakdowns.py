@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from spotdiff.benchmarks.egoexo_next.schema import DIRECTIONS, KINDS, MATCH, SUBTASKS
+from spotdiff.benchmarks.egoexo_next.schema import DIRECTIONS, EGO2EXO, KINDS, MATCH, SUBTASKS
 from spotdiff.benchmarks.egoexo_next.tables import CELLS, KIND_TITLES, NEXT_STATE, NUMBERS, chosen_kind, conditional
 from spotdiff.benchmarks.published import read_published
 from spotdiff.scoring import SCORE, Estimate, Scored, by_group, estimate, overall
@@ -14,6 +15,15 @@ from spotdiff.tasks import Breakdown, Published
 AVERAGE = "average"
 
 _TITLES = {cell: f"{NUMBERS[cell[0]]} {cell[1]}" for cell in CELLS}
+
+
+_BLOCKS = {
+    "S1, S2, S3, S4": SUBTASKS,
+    "S1, S3, S4": NEXT_STATE,
+    "S2, S4": (MATCH, EGO2EXO),
+    "S4": (EGO2EXO,),
+}
+"""Subtasks over which Tables 2 and 5 average, under the names of their files."""
 
 
 def _cell(row: Scored) -> tuple[str, str]:
@@ -32,10 +42,31 @@ def _measure(rows: Sequence[Scored], metric: str) -> dict[str, Estimate]:
     found = {
         _TITLES[cell]: mean_over(members[cell], metric, lambda row: str(row.groups["direction"])) for cell in whole
     }
-    if len(whole) == len(CELLS):
-        weights = {f"{cell} {name}": 1 / len(names) for cell, names in directions.items() for name in names}
-        found[AVERAGE] = mean_over(rows, metric, lambda row: f"{_cell(row)} {row.groups['direction']}", weights)
-    return found
+    average = _average(rows, metric, SUBTASKS)
+    return found if average is None else {**found, AVERAGE: average}
+
+
+def _average(rows: Sequence[Scored], metric: str, subtasks: Sequence[str]) -> Estimate | None:
+    """The mean over the cells of these subtasks, each direction of subtask 2 alike; None where some were not asked."""
+    from spotdiff.statistics import mean_over
+
+    rows = [row for row in rows if row.groups["subtask"] in subtasks]
+    directions: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        directions.setdefault(_cell(row), set()).add(str(row.groups["direction"]))
+    if any(
+        cell not in directions or (cell[0] == MATCH and directions[cell] != set(DIRECTIONS))
+        for cell in CELLS
+        if cell[0] in subtasks
+    ):
+        return None
+    weights = {f"{cell} {name}": 1 / len(names) for cell, names in directions.items() for name in names}
+    return mean_over(rows, metric, lambda row: f"{_cell(row)} {row.groups['direction']}", weights)
+
+
+def _averages(rows: Sequence[Scored], metric: str) -> dict[str, Estimate]:
+    found = {name: _average(rows, metric, subtasks) for name, subtasks in _BLOCKS.items()}
+    return {name: part for name, part in found.items() if part is not None}
 
 
 def _directions(rows: Sequence[Scored], metric: str) -> dict[str, Estimate]:
@@ -78,8 +109,24 @@ def _published() -> Sequence[Published]:
     return read_published(Path(__file__).with_name("published.csv"), {**columns, AVERAGE: AVERAGE})
 
 
+def _published_averages() -> Sequence[Published]:
+    """Tables 2 and 5, one row a model and a way of asking; what both call the full input is one row."""
+    found: dict[str, dict[str, float]] = {}
+    for file in ("published_controls.csv", "published_diagnosis.csv"):
+        with Path(__file__).with_name(file).open(encoding="utf-8", newline="") as stream:
+            rows = [row for row in csv.DictReader(stream) if not row["setting"].startswith("S4 |")]
+        for row in rows:
+            block, setting = row.pop("block", "S4"), row.pop("setting")
+            row.pop(AVERAGE)
+            for model, value in row.items():
+                name = model if setting.startswith("Full ") else f"{model}, {setting}"
+                found.setdefault(name, {})[block] = float(value) / 100
+    return [Published(name, values) for name, values in sorted(found.items())]
+
+
 BREAKDOWNS = (
     Breakdown("table_1", "Table 1, by subtask and scene", _measure, (*_TITLES.values(), AVERAGE), _published),
+    Breakdown("averages", "Tables 2 and 5, averages", _averages, tuple(_BLOCKS), _published_averages),
     Breakdown("directions", "Subtask 2 by direction", _directions, tuple(DIRECTIONS)),
     Breakdown(
         "futures",

@@ -109,8 +109,8 @@ def sources(report: Report, thumbnails: float = 0) -> Sources:
     found = Sources()
     parts: dict[Key, _Part] = {}
     for (family, setting), answers in _by_setting(report.answers).items():
-        part = _part(report, answers)
         try:
+            part = _part(report, answers)
             asked = dict(part.asked())
         except (SpotdiffError, OSError, ValueError, KeyError, TypeError) as error:
             reason = str(error).partition(". ")[0] if isinstance(error, SpotdiffError) else repr(error)

@@ -4,12 +4,14 @@ import csv
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spotdiff.benchmarks import egoexo_next
+from spotdiff.benchmarks.egoexo_next.breakdowns import BREAKDOWNS
 from spotdiff.benchmarks.egoexo_next.comparison import comparison
 from spotdiff.benchmarks.egoexo_next.schema import EGO2EXO, MATCH, SCENES, SUBTASKS
 from spotdiff.benchmarks.egoexo_next.tables import CELLS, NEXT_STATE, average, cells, table
@@ -372,3 +374,50 @@ def test_what_helps_subtask_4_stands_beside_the_matched_subset() -> None:
 
 def test_a_full_run_alone_has_nothing_to_be_compared_with() -> None:
     assert comparison({"egoexo_next": both(0.5, *SUBTASKS)}, "model") == []
+
+
+# --- averages over the subtasks of Tables 2 and 5 -----------------------------------------------------------------
+
+AVERAGES = next(one for one in BREAKDOWNS if one.name == "averages")
+
+
+def test_the_published_averages_are_those_of_tables_2_and_5() -> None:
+    rows = {row.model: row.values for row in AVERAGES.published()}
+    assert rows["GPT-5.2"] == pytest.approx({"S1, S2, S3, S4": 0.4316, "S1, S3, S4": 0.4491, "S2, S4": 0.3491})
+    assert rows["Gemini-3.1-Pro, Candidate Only"] == pytest.approx({"S1, S2, S3, S4": 0.2675})
+    assert rows["RoboBrain, Mismatched Observation"] == pytest.approx({"S2, S4": 0.263})
+    assert rows["Qwen3-VL-32B, + Both"] == pytest.approx({"S4": 0.549})
+    assert len(rows) == 5 * (1 + 4 + 4)
+    assert set().union(*rows.values()) == set(AVERAGES.columns)
+
+
+@given(st.lists(st.sampled_from([*CELLS, ("none", "none")]), max_size=3), st.randoms())
+def test_an_average_weighs_settings_and_directions_alike_and_needs_all_of_them(
+    left_out: list[tuple[str, str]], random: Random
+) -> None:
+    rows = [
+        scored(subtask, scene, float(random.random() < 0.5), direction=direction)
+        for subtask, scene in CELLS
+        if (subtask, scene) not in left_out
+        for direction in (("ego2exo", "exo2ego") if subtask == MATCH else ("",))
+        for _ in range(random.randint(1, 4))
+    ]
+    found = AVERAGES.measure(rows, "score") if rows else {}
+    for name, subtasks in (("S1, S2, S3, S4", SUBTASKS), ("S1, S3, S4", NEXT_STATE), ("S2, S4", (MATCH, EGO2EXO))):
+        wanted = [cell for cell in CELLS if cell[0] in subtasks]
+        if set(wanted) & set(left_out):
+            assert name not in found
+        else:
+            assert found[name].mean == pytest.approx(by_hand(rows, wanted))
+
+
+def by_hand(rows: Sequence[Scored], cells: Sequence[tuple[str, str]]) -> float:
+    def mean(values: Sequence[float]) -> float:
+        return sum(values) / len(values)
+
+    of_cells = []
+    for cell in cells:
+        own = [row for row in rows if (row.groups["subtask"], row.groups["scene"]) == cell]
+        directions = {row.groups["direction"] for row in own}
+        of_cells.append(mean([mean([r.score for r in own if r.groups["direction"] == d]) for d in directions]))
+    return mean(of_cells)
