@@ -21,8 +21,8 @@ class ScenePrompt(str):
         made._place = (task, scene)
         return made
 
-    def __getnewargs__(self) -> tuple[str, str, int]:  # type: ignore[override]
-        return (str(self), *self._place)
+    def __reduce__(self) -> tuple[type[ScenePrompt], tuple[str, str, int]]:
+        return ScenePrompt, (str(self), *self._place)
 
     def __radd__(self, before: str) -> ScenePrompt:
         """lmms-eval puts a description in front, an empty one for these tasks."""

@@ -53,18 +53,21 @@ def is_stored(path: Path, sampling: Sampling) -> bool:
     return _opened_store(load_settings()).has(_frame_key(path, sampling))
 
 
-def frames_for_files(path: Path, sampling: Sampling) -> tuple[tuple[PILImage.Image, ...], bool]:
+def frames_for_files(path: Path, sampling: Sampling) -> tuple[tuple[PILImage.Image, ...], str | None]:
     """The frames, read from the store if they are there, else decoded; neither held nor stored. Raises DataError.
 
-    With them, whether they may be kept under the name of the clip.
+    With them the `clip_name` under which they may be kept, None where they must not be.
     """
+    if not path.is_file():
+        return _decoded(path, sampling).frames, None
     settings = load_settings()
     version = _version(path)
-    found = _opened_store(settings).get(_frame_key(path, sampling)) if settings.frame_disk and path.is_file() else None
+    key = _frame_key(path, sampling)
+    found = _opened_store(settings).get(key) if settings.frame_disk else None
     if found is not None:
-        return found, _version(path) == version
+        return found, key.name() if _version(path) == version else None
     clip = _decoded(path, sampling)
-    return clip.frames, _may_be_kept(clip, path, version)
+    return clip.frames, key.name() if _may_be_kept(clip, path, version) else None
 
 
 def alone(path: Path, sampling: Sampling) -> AbstractContextManager[None]:

@@ -41,11 +41,12 @@ def frame_files(path: Path, sampling: Sampling, folder: Path) -> list[Path]:
         found = _listed(listed, folder)
         if found is not None:
             return found
-        frames, lasting = frames_for_files(path, sampling)
+        frames, name = frames_for_files(path, sampling)
         with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as pool:
             files = list(pool.map(partial(_saved, folder=folder), frames))
-        if lasting:
+        if name == listed.stem:
             _write_list(listed, files)
+            _known.add(listed)
     return files
 
 

@@ -25,6 +25,16 @@ _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _decoding = threading.Lock()
 
 
+def _begin_anew() -> None:
+    """A process that is forked off has none of the threads that may have held the lock."""
+    global _decoding
+    _decoding = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
+
+
 def open_image(value: Any, where: str) -> PILImage.Image:
     """The image as RGB, upright (EXIF orientation applied), as models receive it.
 

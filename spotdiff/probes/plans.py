@@ -94,6 +94,8 @@ def plan(
         raise SettingError("--caption-model names the model that writes captions: give one of lmms-eval")
     if until is not None and until not in steps:
         raise SettingError(f"--until takes {', '.join(steps)}")
+    if "," in str(out.expanduser().absolute()):
+        raise SettingError(f"{out.expanduser().absolute()}: a comma ends an argument of a model. Name another --out")
     return Plan(
         {role: f"{name}_{suffix}" for role, suffix in steps.items()},
         {role: models.get(role) or captions for role in steps},

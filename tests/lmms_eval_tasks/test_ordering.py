@@ -46,7 +46,9 @@ def test_its_place_is_kept_when_lmms_eval_puts_a_description_in_front(how: str) 
 
 def test_its_place_is_kept_in_copies_and_in_other_processes() -> None:
     prompt = ScenePrompt("b", "t", 1)
-    for same in (copy.deepcopy(prompt), copy.copy(prompt), pickle.loads(pickle.dumps(prompt))):
+    pickled = [pickle.loads(pickle.dumps(prompt, protocol)) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
+    for same in (copy.deepcopy(prompt), copy.copy(prompt), *pickled):
+        assert type(same) is ScenePrompt
         assert same == prompt
         assert same < ScenePrompt("a", "t", 2)
 

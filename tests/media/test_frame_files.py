@@ -4,7 +4,8 @@ import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import av
 import numpy
@@ -19,7 +20,6 @@ from spotdiff.media import clips, frame_files
 from spotdiff.media.clips import frames_for_files, frames_of
 from spotdiff.media.images import pixel_digest, save_by_digest
 from spotdiff.media.sampling import Sampling
-from spotdiff.media.video import Clip
 
 THREE = Sampling(count=3, size=(56, 32))
 
@@ -69,7 +69,7 @@ def test_threads_that_want_the_same_files_make_them_once(
     path = write_video(tmp_path / "a.mp4", 9)
     made = []
 
-    def counted(path: Path, sampling: Sampling) -> tuple[Sequence[Image.Image], bool]:
+    def counted(path: Path, sampling: Sampling) -> tuple[Sequence[Image.Image], str | None]:
         made.append(path)
         return frames_for_files(path, sampling)
 
@@ -120,20 +120,21 @@ def test_a_damaged_file_that_another_video_has_left_is_not_taken(tmp_path: Path,
     assert numbers_in(opened(files(write_video(tmp_path / "longer.mp4", [numbered(5, 56, 32)] * 7)))) == [5, 5, 5]
 
 
-def test_files_of_a_video_that_was_replaced_while_it_was_decoded_are_not_kept_for_the_old_one(
-    tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("module", "name"), [(clips, "_decoded"), (frame_files, "frames_for_files")])
+def test_files_of_a_video_that_was_replaced_meanwhile_are_not_kept_for_the_old_one(
+    tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str
 ) -> None:
     path = write_video(tmp_path / "a.mp4", 9)
     original = path.read_bytes()
-    decode = clips._decoded
+    usual = getattr(module, name)
 
-    def replaced(path: Path, sampling: Sampling) -> Clip:
+    def replaced(path: Path, sampling: Sampling) -> Any:
         write_video(path, 5)
-        return decode(path, sampling)
+        return usual(path, sampling)
 
-    monkeypatch.setattr(clips, "_decoded", replaced)
+    monkeypatch.setattr(module, name, replaced)
     assert numbers_in(opened(files(path))) == [0, 2, 4]
-    monkeypatch.setattr(clips, "_decoded", decode)
+    monkeypatch.setattr(module, name, usual)
     path.write_bytes(original)
     assert numbers_in(opened(files(path))) == [0, 4, 8]
 

@@ -30,6 +30,22 @@ def array(image: Image.Image) -> "np.ndarray[tuple[int, ...], np.dtype[np.int_]]
 # --- decoding -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_process_that_is_forked_off_while_another_thread_decodes_opens_images(tmp_path: Path) -> None:
+    Image.new("RGB", (3, 2)).save(tmp_path / "x.png")
+    program = f"""
+import os, signal
+from spotdiff.media import images
+with images._decoding:
+    child = os.fork()
+    if not child:
+        signal.alarm(20)
+        os._exit(0 if images.open_image({str(tmp_path / "x.png")!r}, "x").size == (3, 2) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
 @pytest.mark.parametrize("form", ["bytes", "dict of bytes", "path", "dict of a path", "text", "image"])
 def test_every_form_of_an_image_opens_to_the_same_pixels(
     make_image: Make, encode: Encode, tmp_path: Path, form: str

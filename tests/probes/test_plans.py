@@ -52,6 +52,11 @@ def test_data_and_steps_that_a_probe_does_not_know_are_refused() -> None:
         plan("m4bench-captions", None, {CAPTIONS: ONE}, Path("out"), until="summaries")
 
 
+def test_a_folder_that_would_be_cut_at_its_comma_is_refused() -> None:
+    with pytest.raises(SettingError, match="a comma ends an argument"):
+        plan("m4bench-captions", None, {CAPTIONS: ONE}, Path("runs", "one,two"))
+
+
 @pytest.mark.parametrize(("ended", "told"), [("sys.exit(2)", 2), ("os.kill(os.getpid(), 9)", 137)])
 def test_a_step_that_fails_ends_the_probe_with_its_exit_code(
     ended: str, told: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
