@@ -290,6 +290,6 @@ def task(name: str) -> Task:
     if found is None:
         known = list(ours if name.islower() else theirs)
         close = difflib.get_close_matches(name, known, n=3)
-        hint = f"Did you mean {', '.join(close)}?" if close else f"Known: {', '.join(known)}"
+        hint = f"Did you mean {', '.join(close)}?" if close else "`spotdiff tasks` lists all of them"
         raise SettingError(f"There is no task {name!r}. {hint}")
     return found

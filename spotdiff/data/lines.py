@@ -11,10 +11,12 @@ from spotdiff.errors import DataError
 
 
 def text_of(path: Path) -> str:
-    """The text of a file, compressed or not. Raises DataError when it cannot be read."""
+    """The text of a file, compressed or not. Raises DataError when there is none, or it cannot be read."""
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
             return stream.read().decode("utf-8-sig")
+    except FileNotFoundError as error:
+        raise DataError(f"There is no file {path}") from error
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise DataError(f"{path} cannot be read: {error}. Fetch it again") from error
 

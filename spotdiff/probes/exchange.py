@@ -47,8 +47,10 @@ def _rows(name: str, model: str | None) -> Iterator[dict[str, Any]]:
     by_model = read_texts(evaluation.settings.probes, stage.kind).by_model
     label = model or evaluation.settings.probe_captions
     labels = [one for one in by_model if label is None or one == label]
+    if not by_model:
+        raise SettingError(f"{name}: {evaluation.settings.probes} holds no texts of it. `spotdiff probe` makes them")
     if len(labels) != 1:
-        known = ", ".join(sorted(by_model)) or "none"
+        known = ", ".join(sorted(by_model))
         raise SettingError(f"{name}: say whose texts with --model LABEL. There are texts by: {known}")
     for item in stage.items(stage, evaluation, labels[0]):
         text = by_model[labels[0]].get(item.wanted.key)

@@ -104,6 +104,9 @@ def _list(options: argparse.Namespace) -> int:
     from spotdiff.probes.exchange import listing
 
     rows = listing()
+    if len(rows) == 1:
+        print("There are no texts yet")
+        return 0
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

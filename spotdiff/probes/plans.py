@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spotdiff.errors import SettingError, SpotdiffError
+from spotdiff.evaluation import Evaluation
 from spotdiff.probes.models import Model
 from spotdiff.probes.stages import stages_of
 from spotdiff.secrets import without_secrets
 from spotdiff.settings import load_settings
+from spotdiff.tasks import task
 
 CAPTIONS, SUMMARIES, ANSWERS = ROLES = ("captions", "summaries", "answers")
 
@@ -60,9 +62,10 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Plan:
-    """steps: role -> name of the task, in order. models: by role. out: folder of logs and of the journal. until: the
-    last role that is run. arguments: further ones of lmms-eval, for every step."""
+    """data: what is asked. steps: role -> name of the task, in order. models: by role. out: folder of logs and of the
+    journal. until: the last role that is run. arguments: further ones of lmms-eval, for every step."""
 
+    data: str
     steps: Mapping[str, str]
     models: Mapping[str, Chosen]
     out: Path
@@ -97,6 +100,7 @@ def plan(
     if "," in str(out.expanduser().absolute()):
         raise SettingError(f"{out.expanduser().absolute()}: a comma ends an argument of a model. Name another --out")
     return Plan(
+        name,
         {role: f"{name}_{suffix}" for role, suffix in steps.items()},
         {role: models.get(role) or captions for role in steps},
         out.expanduser().absolute(),
@@ -110,23 +114,34 @@ def run(plan: Plan) -> int:
 
     Taken up again, it goes on where it stood: finished stages have their texts, and replies of an unfinished one are
     kept in a journal.
+
+    Raises SpotdiffError, before any model is called, where the questions at its end could not be asked.
     """
+    if plan.until == ANSWERS:
+        _see_that_all_can_be_asked(plan)
     for role in (CAPTIONS, SUMMARIES):
         # Later steps, and the count of what is missing, read the texts of these models.
         if role in plan.models:
             os.environ[f"SPOTDIFF_PROBE_{role.upper()}"] = plan.models[role].label
     partial = load_settings().probe_partial
-    for role, task in plan.steps.items():
-        if role != ANSWERS and not _missing(task, plan.models[role].label):
-            print(f"spotdiff: {task}: all texts by {plan.models[role].label} are there", file=sys.stderr)
-        elif code := _called(plan, role, task):
-            print(f"spotdiff: {task} failed (exit code {code}). The same command goes on from there", file=sys.stderr)
+    for role, name in plan.steps.items():
+        if role != ANSWERS and not _missing(name, plan.models[role].label):
+            print(f"spotdiff: {name}: all texts by {plan.models[role].label} are there", file=sys.stderr)
+        elif code := _called(plan, role, name):
+            print(f"spotdiff: {name} failed (exit code {code}). The same command goes on from there", file=sys.stderr)
             return code
-        elif role != ANSWERS and not partial and (left := _missing(task, plan.models[role].label)):
-            raise SpotdiffError(f"{task}: {left} texts are still missing. The same command asks for them again")
+        elif role != ANSWERS and not partial and (left := _missing(name, plan.models[role].label)):
+            raise SpotdiffError(f"{name}: {left} texts are still missing. The same command asks for them again")
         if role == plan.until:
             break
     return 0
+
+
+def _see_that_all_can_be_asked(plan: Plan) -> None:
+    """With the images or videos in the texts' place: their questions need the same settings."""
+    evaluation = Evaluation.of(task(plan.data), plan.models[ANSWERS].word)
+    for row in evaluation.rows():
+        evaluation.question(row)
 
 
 def _missing(name: str, label: str) -> int:

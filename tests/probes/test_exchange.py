@@ -114,6 +114,18 @@ def test_of_two_models_one_has_to_be_named(store: Path, tmp_path: Path) -> None:
     assert export(STAGE, tmp_path / "texts.csv", "other-000002") == 5
 
 
+def test_without_any_texts_one_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SPOTDIFF_PROBES", str(tmp_path / "none"))
+    with pytest.raises(SettingError, match=rf"{STAGE}: .*none holds no texts of it"):
+        export(STAGE, tmp_path / "out.csv", None)
+    with pytest.raises(DataError, match=r"There is no file .*absent\.csv$"):
+        take_in(tmp_path / "absent.csv")
+    assert main(["probe", "list"]) == 0
+    assert capsys.readouterr().out == "There are no texts yet\n"
+
+
 def test_an_unknown_stage_is_refused_with_those_that_are_known(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=r"no stage 'm3verse_captions'.*m3verse_oracle_captions"):
         export("m3verse_captions", tmp_path / "texts.csv")

@@ -68,7 +68,14 @@ def test_a_step_that_fails_ends_the_probe_with_its_exit_code(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SPOTDIFF_PROBES", str(tmp_path / "probes"))
     monkeypatch.setenv("SPOTDIFF_PROBE_CAPTIONS", "")  # set for later steps, and taken back with the test
-    assert run(plan("m4bench-captions", "m4bench_mini", {CAPTIONS: ONE}, tmp_path / "out")) == told
+    asked = plan("m4bench-captions", "m4bench_mini", {CAPTIONS: ONE}, tmp_path / "out")
+    # No step pays for texts whose questions cannot be asked afterwards.
+    monkeypatch.delenv("SPOTDIFF_BOX_FAMILY", raising=False)
+    with pytest.raises(SettingError, match="Set SPOTDIFF_BOX_FAMILY"):
+        run(asked)
+    assert not (tmp_path / "asked").exists()
+    monkeypatch.setenv("SPOTDIFF_BOX_FAMILY", "pixels")
+    assert run(asked) == told
     assert (tmp_path / "asked").read_text() == "x"
 
 
