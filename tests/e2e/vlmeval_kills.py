@@ -104,13 +104,20 @@ def _ended(process: subprocess.Popen[bytes]) -> None:
 
 
 def _replies(outputs: Path) -> set[int]:
-    """Numbers of the questions whose replies are stored; what cannot be read raises."""
+    """Numbers of the questions whose replies are stored; what cannot be read raises.
+
+    A file is not stored before it is moved out of the folder in which it is written.
+    """
     found: set[int] = set()
-    for file in outputs.rglob("*.pkl"):
+    for file in _stored(outputs, "*.pkl"):
         found |= {number_in(index) for index in pickle.loads(file.read_bytes())}
-    for file in outputs.rglob(f"*_{KIT_DATA}.tsv"):
+    for file in _stored(outputs, f"*_{KIT_DATA}.tsv"):
         found |= {number_in(line) for line in file.read_text().splitlines()[1:] if "/q" in line}
     return found
+
+
+def _stored(outputs: Path, pattern: str) -> list[Path]:
+    return [file for file in outputs.rglob(pattern) if file.parent.suffix != ".tmp"]
 
 
 def _letters(outputs: Path) -> dict[int, tuple[str, ...]]:
