@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from spotdiff.errors import ReplyFileError
-
-_LONGEST_CELL = 32767
-"""Characters in a cell of xlsx; VLMEvalKit's writer cuts what is longer."""
+from spotdiff.runs.replies import LONGEST_CELL, text_of_cell
 
 _SHOWN = 20
 
@@ -32,7 +29,7 @@ def read_predictions(path: Path, asked: Sequence[str]) -> dict[str, str]:
         *_fault("replies to questions that are not asked with these settings:", set(found) - set(asked)),
     ]
     if path.suffix == ".xlsx":
-        cut = [index for index, reply in rows if len(reply) >= _LONGEST_CELL]
+        cut = [index for index, reply in rows if len(reply) >= LONGEST_CELL]
         faults += _fault(
             "replies that were cut, as a cell of xlsx ends there (set PRED_FORMAT=tsv and ask again):", cut
         )
@@ -61,7 +58,7 @@ def _xlsx(path: Path) -> list[Row]:
     lines = load_workbook(path).active.iter_rows(values_only=True)
     head = list(next(lines))
     index, prediction = head.index("index"), head.index("prediction")
-    return [(_text(line[index]), _text(line[prediction])) for line in lines]
+    return [(text_of_cell(line[index]), text_of_cell(line[prediction])) for line in lines]
 
 
 def _tsv(path: Path) -> list[Row]:
@@ -72,20 +69,20 @@ def _tsv(path: Path) -> list[Row]:
 
 
 def _json(path: Path) -> list[Row]:
-    return [(_text(row["index"]), _text(row["prediction"])) for row in json.loads(path.read_text(encoding="utf-8"))]
+    return [
+        (text_of_cell(row["index"]), text_of_cell(row["prediction"]))
+        for row in json.loads(path.read_text(encoding="utf-8"))
+    ]
 
 
 def _pickle(path: Path) -> list[Row]:
     import pandas
 
     table = pandas.read_pickle(path)
-    return [(_text(index), _text(reply)) for index, reply in zip(table["index"], table["prediction"], strict=True)]
-
-
-def _text(cell: Any) -> str:
-    # NaN alone differs from itself.
-    missing = cell is None or cell != cell
-    return "" if missing else str(cell)
+    return [
+        (text_of_cell(index), text_of_cell(reply))
+        for index, reply in zip(table["index"], table["prediction"], strict=True)
+    ]
 
 
 def _repeated(rows: Sequence[Row]) -> list[str]:

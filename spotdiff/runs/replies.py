@@ -13,7 +13,7 @@ from typing import Any
 
 _SUFFIXES = (".tsv", ".xlsx", ".json")
 
-_LONGEST_CELL = 32767
+LONGEST_CELL = 32767
 """Characters in a cell of xlsx; VLMEvalKit's writer cuts what is longer."""
 
 
@@ -47,7 +47,7 @@ def replies_beside(log: Path) -> tuple[dict[str, StoredReply], list[str]]:
         return {}, [f"{file} needs openpyxl to be read (pip install openpyxl): the report has no replies of this run"]
     except _UNREADABLE as error:
         return {}, [f"{file} cannot be read as predictions ({error!r}): the report has no replies of this run"]
-    cut = [index for index, found in rows if file.suffix == ".xlsx" and len(found.reply) >= _LONGEST_CELL]
+    cut = [index for index, found in rows if file.suffix == ".xlsx" and len(found.reply) >= LONGEST_CELL]
     # An index is the question's id with a digest of what was asked behind it.
     found = {index.rpartition("@")[0] or index: reply for index, reply in rows}
     said = f"{file}: {len(cut)} replies were cut, {cut[0]} among them: a cell of xlsx ends there" if cut else ""
@@ -58,7 +58,10 @@ def _rows(file: Path) -> Iterator[tuple[str, StoredReply]]:
     readers = {".tsv": _tsv, ".xlsx": _xlsx, ".json": _json}
     for row in readers[file.suffix](file):
         prompt = row.get("question")
-        yield _text(row["index"]), StoredReply(_text(row["prediction"]), None if prompt is None else _text(prompt))
+        yield (
+            text_of_cell(row["index"]),
+            StoredReply(text_of_cell(row["prediction"]), None if prompt is None else text_of_cell(prompt)),
+        )
 
 
 def _tsv(file: Path) -> Iterator[Mapping[str, Any]]:
@@ -81,7 +84,7 @@ def _json(file: Path) -> Iterator[Mapping[str, Any]]:
     yield from json.loads(file.read_text(encoding="utf-8"))
 
 
-def _text(cell: Any) -> str:
+def text_of_cell(cell: Any) -> str:
     """A missing cell (None, NaN) is an empty reply; `NA`, `None` and `nan` as text are replies."""
     # NaN alone differs from itself.
     return "" if cell is None or cell != cell else str(cell)
