@@ -6,11 +6,13 @@ import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from spotdiff.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from PIL import Image as PILImage
 
 FETCH = "Fetch the file again"
@@ -39,12 +41,17 @@ class VideoInfo:
         return len(self.times)
 
 
+Kept = TypeVar("Kept")
+Keep: TypeAlias = "Callable[[PILImage.Image], Kept]"
+"""What is held of a frame, upright RGB: called as soon as the frame is decoded."""
+
+
 @dataclass(frozen=True)
-class Decoded:
-    """A video that was decoded to its end, and the frames that were kept, upright RGB, in order."""
+class Decoded(Generic[Kept]):
+    """A video that was decoded to its end, and what was kept of the wanted frames, in order."""
 
     info: VideoInfo
-    images: tuple[PILImage.Image, ...]
+    kept: tuple[Kept, ...]
 
 
 class CannotOpen(Exception):

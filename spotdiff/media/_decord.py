@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spotdiff.media._decoded import REENCODE, CannotOpen, Decoded, VideoInfo, fault, reason
+from spotdiff.media._decoded import REENCODE, CannotOpen, Decoded, Keep, Kept, VideoInfo, fault, reason
 
 if TYPE_CHECKING:
     from PIL import Image as PILImage
@@ -32,12 +32,12 @@ def scan(path: Path) -> VideoInfo | None:
     return None
 
 
-def decode(path: Path, wanted: Collection[int], size: tuple[int, int] | None) -> Decoded:
+def decode(path: Path, wanted: Collection[int], size: tuple[int, int] | None, keep: Keep[Kept]) -> Decoded[Kept]:
     """Decode the whole file once, in order, and keep the wanted frames.
 
     Raises CannotOpen; DataError when any frame is missing or cannot be decoded, or time stamps cannot be used.
     """
-    images: list[PILImage.Image] = []
+    kept: list[Kept] = []
     height = width = 0
     reader, failures = _opened(path)
     try:
@@ -45,13 +45,13 @@ def decode(path: Path, wanted: Collection[int], size: tuple[int, int] | None) ->
             pixels = _array(reader.next())
             height, width = pixels.shape[:2]
             if index in wanted:
-                images.append(_picture(pixels, size))
+                kept.append(keep(_picture(pixels, size)))
         times = [float(start) for start, _ in reader.get_frame_timestamp(list(range(len(reader))))]
     except failures as error:
         raise fault(path, "the video is damaged, or decord cannot count its frames", REENCODE) from error
     if times[0] < 0 or any(later <= earlier for earlier, later in pairwise(times)):
         raise fault(path, "decord finds no usable time stamps", REENCODE)
-    return Decoded(VideoInfo("unknown", width, height, tuple(time - times[0] for time in times)), tuple(images))
+    return Decoded(VideoInfo("unknown", width, height, tuple(time - times[0] for time in times)), tuple(kept))
 
 
 def _opened(path: Path) -> tuple[Any, tuple[type[Exception], ...]]:

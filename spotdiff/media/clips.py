@@ -12,16 +12,18 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 from spotdiff.errors import DataError, SettingError
+from spotdiff.media._memory import give_back_freed
 from spotdiff.media.sampling import Sampling
-from spotdiff.media.store import FrameKey, FrameStore
+from spotdiff.media.store import FrameKey, FrameStore, PackedFrame, packed_frame
 from spotdiff.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from PIL import Image as PILImage
 
+    from spotdiff.media._decoded import Keep
     from spotdiff.media.video import Clip, Decoder
 
 DECODER: Decoder = "pyav"
@@ -108,6 +110,8 @@ class _Clips:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: OrderedDict[_Key, tuple[PILImage.Image, ...]] = OrderedDict()
+        self._coming: dict[_Key, int] = {}
+        """Bytes of the clips that are being read, to be held."""
         self._being_read: dict[_Key, _Reading] = {}
 
     def get(self, key: _Key) -> tuple[PILImage.Image, ...]:
@@ -118,9 +122,10 @@ class _Clips:
                 settings = load_settings()
                 most = settings.frame_memory * 10**6
                 # Beforehand, so that the old and the new ones together stay within the limit.
-                self._shrink(max(0, most - (_bytes_known(sampling) or 0)))
-                found, _ = _stored(path, sampling, settings)
+                with self._room_for(key, most):
+                    found, _ = _stored(path, sampling, settings)
                 self._keep(key, found, most)
+                give_back_freed()
         return found
 
     def store(self, key: _Key) -> bool:
@@ -130,9 +135,9 @@ class _Clips:
             settings = load_settings()
             if not settings.frame_disk:
                 return False
-            if path.is_file() and _opened_store(settings).has(_frame_key(path, sampling)):
-                return False
-            return _stored(path, sampling, settings)[1]
+            decoded = _fill(path, sampling, settings)
+            give_back_freed()
+            return decoded
 
     @contextmanager
     def alone(self, key: _Key) -> Iterator[None]:
@@ -155,15 +160,27 @@ class _Clips:
                 self._kept.move_to_end(key)
             return self._kept.get(key)
 
+    @contextmanager
+    def _room_for(self, key: _Key, most: int) -> Iterator[None]:
+        with self._lock:
+            self._coming[key] = _bytes_known(key[1]) or 0
+            self._shrink(most)
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._coming[key]
+
     def _keep(self, key: _Key, frames: tuple[PILImage.Image, ...], most: int) -> None:
         with self._lock:
             self._kept[key] = frames
-        self._shrink(most)
+            self._shrink(most)
 
     def _shrink(self, most: int) -> None:
-        with self._lock:
-            while self._kept and sum(map(_bytes, self._kept.values())) > most:
-                self._kept.popitem(last=False)
+        """Under the lock: drop what was not used for longest, until the rest fits beside what is coming."""
+        room = most - sum(self._coming.values())
+        while self._kept and sum(map(_bytes, self._kept.values())) > room:
+            self._kept.popitem(last=False)
 
 
 @dataclass
@@ -223,7 +240,26 @@ def _stored(path: Path, sampling: Sampling, settings: Settings) -> tuple[tuple[P
     return clip.frames, True
 
 
-def _may_be_kept(clip: Clip, path: Path, version: _Version) -> bool:
+def _fill(path: Path, sampling: Sampling, settings: Settings) -> bool:
+    """Put the frames into the store, each as soon as it is decoded; whether they had to be. Raises DataError."""
+    from spotdiff.media._decoded import check_regular
+
+    check_regular(path)
+    store = _opened_store(settings)
+    version = _version(path)
+    key = _frame_key(path, sampling)
+    if store.has(key):
+        return False
+    with store.filling(key, settings.video_timeout):
+        if store.has(key):
+            return False
+        clip = _decoded(path, sampling, packed_frame)
+        if _may_be_kept(clip, path, version):
+            store.put(key, clip.frames)
+    return True
+
+
+def _may_be_kept(clip: Clip[Any], path: Path, version: _Version) -> bool:
     """A file that was replaced meanwhile may have given the frames of another one."""
     return clip.decoder == DECODER and _version(path) == version
 
@@ -247,10 +283,14 @@ def _decoder() -> str:
     return decoder_version(DECODER)
 
 
-def _decoded(path: Path, sampling: Sampling) -> Clip:
-    from spotdiff.media.video import read_clip
+@overload
+def _decoded(path: Path, sampling: Sampling) -> Clip[PILImage.Image]: ...
+@overload
+def _decoded(path: Path, sampling: Sampling, keep: Keep[PackedFrame]) -> Clip[PackedFrame]: ...
+def _decoded(path: Path, sampling: Sampling, keep: Keep[Any] | None = None) -> Clip[Any]:
+    from spotdiff.media.video import read_clip, read_clip_as
 
-    return read_clip(path, sampling, DECODER)
+    return read_clip_as(path, sampling, keep, DECODER) if keep else read_clip(path, sampling, DECODER)
 
 
 def content_digest(path: Path) -> str:

@@ -30,10 +30,10 @@ import platform
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
 from spotdiff.media import _decord, _pyav
-from spotdiff.media._decoded import CannotOpen, Decoded, VideoInfo, check_not_cut, check_regular, fault
+from spotdiff.media._decoded import CannotOpen, Decoded, Keep, Kept, VideoInfo, check_not_cut, check_regular, fault
 from spotdiff.media._limited import decode_within
 from spotdiff.media.sampling import Sampling, even_indices, indices_at_fps
 
@@ -51,6 +51,7 @@ __all__ = [
     "indices_at_fps",
     "probe",
     "read_clip",
+    "read_clip_as",
     "read_frames",
     "verify",
 ]
@@ -67,24 +68,27 @@ _Result = TypeVar("_Result")
 class _Backend(Protocol):
     def version(self) -> str: ...
     def scan(self, path: Path) -> VideoInfo | None: ...
-    def decode(self, path: Path, wanted: Collection[int], size: tuple[int, int] | None) -> Decoded: ...
+    def decode(
+        self, path: Path, wanted: Collection[int], size: tuple[int, int] | None, keep: Keep[Kept]
+    ) -> Decoded[Kept]: ...
 
 
 _BACKENDS: dict[Decoder, _Backend] = {"pyav": _pyav, "decord": _decord}
 
 
 @dataclass(frozen=True)
-class Clip:
+class Clip(Generic[Kept]):
     """Frames taken from a video.
 
     indices: their places among the frames that decoding yields, never falling. times: when each is shown, in seconds
-    after the first frame of the video. frames: RGB, upright, of the size asked for. decoder: which one gave them.
+    after the first frame of the video. frames: RGB, upright, of the size asked for, or what was kept of them. decoder:
+    which one gave them.
     """
 
     info: VideoInfo
     indices: tuple[int, ...]
     times: tuple[float, ...]
-    frames: tuple[PILImage.Image, ...]
+    frames: tuple[Kept, ...]
     decoder: Decoder
 
 
@@ -99,7 +103,7 @@ def probe(path: str | os.PathLike[str]) -> VideoInfo:
     return _first_to_open(file, "pyav", lambda _, backend: _info(file, backend))
 
 
-def read_clip(path: str | os.PathLike[str], sampling: Sampling, decoder: Decoder = "pyav") -> Clip:
+def read_clip(path: str | os.PathLike[str], sampling: Sampling, decoder: Decoder = "pyav") -> Clip[PILImage.Image]:
     """The frames that the sampling names, resized by antialiased bicubic interpolation without keeping the aspect.
 
     The file is decoded once, in order, to its end; only the frames taken are converted and held. Should decoding yield
@@ -109,8 +113,15 @@ def read_clip(path: str | os.PathLike[str], sampling: Sampling, decoder: Decoder
     Raises DataError for a file that is missing, cut short, damaged or without frames. Nothing here ends a decoder that
     hangs: pipes and devices are refused, and `verify` finds files that hang beforehand, in a process of their own.
     """
+    return read_clip_as(path, sampling, lambda image: image, decoder)
+
+
+def read_clip_as(
+    path: str | os.PathLike[str], sampling: Sampling, keep: Keep[Kept], decoder: Decoder = "pyav"
+) -> Clip[Kept]:
+    """`read_clip` that holds what `keep` makes of each frame, and no frame longer than that takes."""
     file = _checked(path)
-    return _first_to_open(file, decoder, lambda name, backend: _read(file, sampling, name, backend))
+    return _first_to_open(file, decoder, lambda name, backend: _read(file, sampling, name, backend, keep))
 
 
 def read_frames(path: str | os.PathLike[str], sampling: Sampling) -> list[PILImage.Image]:
@@ -130,7 +141,7 @@ def verify(path: str | os.PathLike[str], timeout: float = 60.0) -> VideoInfo:
 def decode_whole(path: Path) -> VideoInfo:
     """Decode every frame in this process. Raises DataError."""
     check_not_cut(path)
-    return _first_to_open(path, "pyav", lambda _, backend: backend.decode(path, (), None).info)
+    return _first_to_open(path, "pyav", lambda _, backend: backend.decode(path, (), None, type).info)
 
 
 def decoder_version(decoder: Decoder = "pyav") -> str:
@@ -158,19 +169,19 @@ def _first_to_open(path: Path, first: Decoder, action: Callable[[Decoder, _Backe
 
 
 def _info(path: Path, backend: _Backend) -> VideoInfo:
-    return backend.scan(path) or backend.decode(path, (), None).info
+    return backend.scan(path) or backend.decode(path, (), None, type).info
 
 
-def _read(path: Path, sampling: Sampling, name: Decoder, backend: _Backend) -> Clip:
+def _read(path: Path, sampling: Sampling, name: Decoder, backend: _Backend, keep: Keep[Kept]) -> Clip[Kept]:
     info = _info(path, backend)
     for _ in range(2):
         indices = sampling.indices(info.times)
-        decoded = backend.decode(path, frozenset(indices), sampling.size)
+        decoded = backend.decode(path, frozenset(indices), sampling.size, keep)
         info = decoded.info
         if sampling.indices(info.times) == indices:
             if not indices:
                 raise fault(path, f"the video has {info.frames} frames, and none of those that are asked for")
             times = tuple(info.times[index] for index in indices)
-            images = dict(zip(sorted(set(indices)), decoded.images, strict=True))
-            return Clip(info, tuple(indices), times, tuple(images[index] for index in indices), name)
+            kept = dict(zip(sorted(set(indices)), decoded.kept, strict=True))
+            return Clip(info, tuple(indices), times, tuple(kept[index] for index in indices), name)
     raise fault(path, "decoding it twice gives different frames")

@@ -34,9 +34,9 @@ def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     _decoded.clear()
     decode = clips._decoded
 
-    def counted(path: Path, sampling: Sampling) -> Clip:
+    def counted(path: Path, *rest: Any) -> Clip[Any]:
         _decoded.append(path)
-        return decode(path, sampling)
+        return decode(path, *rest)
 
     monkeypatch.setattr(clips, "_decoded", counted)
     monkeypatch.setattr(clips, "_clips", clips._Clips())
@@ -211,7 +211,7 @@ frames_of(path, Sampling(count=3, size=(56, 32)))
 # Root may write anywhere, and others may not read all that is imported.
 os.geteuid() or os.setuid(65534)
 decoded = []
-clips._decoded = lambda path, sampling: (decoded.append(path), decode(path, sampling))[1]
+clips._decoded = lambda path, *rest: (decoded.append(path), decode(path, *rest))[1]
 for count in (3, 4, 3, 5):
     assert len(frames_of(path, Sampling(count=count, size=(56, 32)))) == count
 print(len(decoded))
@@ -256,9 +256,9 @@ def test_frames_of_a_video_that_was_replaced_while_it_was_decoded_are_not_kept_f
     original = path.read_bytes()
     decode = clips._decoded
 
-    def replaced(path: Path, sampling: Sampling) -> Clip:
+    def replaced(path: Path, *rest: Any) -> Clip[Any]:
         write_video(path, 5)
-        return decode(path, sampling)
+        return decode(path, *rest)
 
     monkeypatch.setattr(clips, "_decoded", replaced)
     assert numbers_in(frames_of(path, THREE)) == [0, 2, 4]
@@ -304,7 +304,7 @@ from spotdiff.media.clips import frames_of
 from spotdiff.media.sampling import Sampling
 decode = clips._decoded
 decoded = []
-clips._decoded = lambda path, sampling: (decoded.append(path), decode(path, sampling))[1]
+clips._decoded = lambda path, *rest: (decoded.append(path), decode(path, *rest))[1]
 import hashlib
 sys.stdin.readline()
 frames = frames_of(Path(sys.argv[1]), Sampling(count=60, size=(800, 600)))

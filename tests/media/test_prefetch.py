@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from videos import numbers_in, write_video
@@ -184,11 +185,11 @@ def test_a_question_that_comes_while_its_clip_is_prepared_waits_for_it(
     begun, go_on, decodings = threading.Event(), threading.Event(), []
     decode = clips._decoded
 
-    def slow(path: Path, sampling: Sampling) -> object:
+    def slow(path: Path, *rest: Any) -> object:
         decodings.append(path)
         begun.set()
         assert go_on.wait(60)
-        return decode(path, sampling)
+        return decode(path, *rest)
 
     monkeypatch.setattr(clips, "_decoded", slow)
     ahead = Ahead()
