@@ -8,6 +8,7 @@ import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,13 +18,13 @@ from typing import TYPE_CHECKING, Any, overload
 from spotdiff.errors import DataError, SettingError
 from spotdiff.media._memory import give_back_freed
 from spotdiff.media.sampling import Sampling
-from spotdiff.media.store import FrameKey, FrameStore, PackedFrame, packed_frame
+from spotdiff.media.store import FrameKey, FrameStore, packed_frame
 from spotdiff.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from PIL import Image as PILImage
 
-    from spotdiff.media._decoded import Keep
+    from spotdiff.media._decoded import Keep, Kept
     from spotdiff.media.video import Clip, Decoder
 
 DECODER: Decoder = "pyav"
@@ -234,10 +235,12 @@ def _stored(path: Path, sampling: Sampling, settings: Settings) -> tuple[tuple[P
         found = store.get(key)
         if found is not None:
             return found, False
-        clip = _decoded(path, sampling)
+        # Packed by a thread of its own while the next ones are decoded: decoders rarely use all cores.
+        with ThreadPoolExecutor(1) as pool:
+            clip = _decoded(path, sampling, lambda frame: (frame, pool.submit(packed_frame, frame)))
         if _may_be_kept(clip, path, version):
-            store.put(key, clip.frames)
-    return clip.frames, True
+            store.put(key, [packed.result() for _, packed in clip.frames])
+    return tuple(frame for frame, _ in clip.frames), True
 
 
 def _fill(path: Path, sampling: Sampling, settings: Settings) -> bool:
@@ -286,7 +289,7 @@ def _decoder() -> str:
 @overload
 def _decoded(path: Path, sampling: Sampling) -> Clip[PILImage.Image]: ...
 @overload
-def _decoded(path: Path, sampling: Sampling, keep: Keep[PackedFrame]) -> Clip[PackedFrame]: ...
+def _decoded(path: Path, sampling: Sampling, keep: Keep[Kept]) -> Clip[Kept]: ...
 def _decoded(path: Path, sampling: Sampling, keep: Keep[Any] | None = None) -> Clip[Any]:
     from spotdiff.media.video import read_clip, read_clip_as
 

@@ -149,9 +149,8 @@ class FrameStore:
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=_UNFINISHED)
             with os.fdopen(handle, "wb") as file:
+                # Not forced to the disk: an entry that a power failure leaves in part is found by its checksum.
                 written = sum(map(file.write, _packed(key, frames)))
-                file.flush()
-                os.fsync(file.fileno())
             if self._make_room(written):
                 # mkstemp keeps others out; a store may be shared.
                 os.chmod(temporary, 0o644)
@@ -243,9 +242,10 @@ def packed_frame(frame: PILImage.Image) -> PackedFrame:
 
     codec = pyarrow.Codec(_CODEC, compression_level=_CODEC_LEVEL)
     pixels = numpy.asarray(frame)
-    lines = pixels.copy()
-    lines[1:] -= pixels[:-1]
-    packed: bytes = codec.compress(lines.tobytes(), asbytes=True)
+    rows = numpy.empty_like(pixels)
+    rows[0] = pixels[0]
+    numpy.subtract(pixels[1:], pixels[:-1], out=rows[1:])
+    packed: bytes = codec.compress(pyarrow.py_buffer(rows), asbytes=True)
     return PackedFrame(frame.size, len(packed).to_bytes(4, "little") + packed)
 
 
