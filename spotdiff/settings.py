@@ -41,7 +41,7 @@ class Settings:
     called like the data sets, or a repository `ORG/NAME`. hub_revision: branch, tag or commit; default: the newest.
     media_cache: folder for decoded frames, and for images that a framework wants as files.
     frame_memory: megabytes (10**6 bytes) of decoded frames that a process holds. frame_disk: gigabytes (10**9 bytes) of
-    decoded frames that are kept in media_cache for later runs; 0 keeps none.
+    decoded frames that are kept in media_cache for later runs, and as many of image files; 0 keeps none.
     box_family: how boxes are written (spotdiff.benchmarks.m4bench.boxes); default: by the model's name.
     box_families: further families, `[box_families.NAME]` tables of spotdiff.toml.
     layout: two images apart, or joined side by side into one.

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import shutil
 import tempfile
-from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spotdiff.errors import SettingError
-from spotdiff.media.clips import alone, clip_bytes, clip_name, frames_for_files
+from spotdiff.media.clips import alone, clip_name, frames_for_files
+from spotdiff.media.frame_room import LISTS
 from spotdiff.media.images import is_sound_png, save_by_digest
 from spotdiff.media.sampling import Sampling
 
 if TYPE_CHECKING:
     from PIL import Image as PILImage
 
-_LISTS = "clips"
 _THREADS = 4
 
 _known: set[Path] = set()
@@ -36,7 +35,7 @@ def frame_files(path: Path, sampling: Sampling, folder: Path) -> list[Path]:
     looks at them first. Raises DataError, see `spotdiff.media.video`, and SettingError when the folder cannot be
     written.
     """
-    listed = folder / _LISTS / f"{clip_name(path, sampling)}.json"
+    listed = folder / LISTS / f"{clip_name(path, sampling)}.json"
     with alone(path, sampling):
         found = _listed(listed, folder)
         if found is not None:
@@ -59,20 +58,6 @@ def _saved(frame: PILImage.Image, folder: Path) -> Path:
     return file
 
 
-def check_room(wanted: Collection[tuple[Path, Sampling]], folder: Path) -> None:
-    """Raise SettingError when the disk cannot hold the files of these clips beside those that are there."""
-    missing = [clip for clip in wanted if not (folder / _LISTS / f"{clip_name(*clip)}.json").exists()]
-    needed = sum(clip_bytes(*clip) for clip in missing) * 3 // 4  # in memory a pixel takes four bytes
-    place = next(place for place in (folder, *folder.parents) if place.exists())
-    free = shutil.disk_usage(place).free
-    if needed > free:
-        raise SettingError(
-            f"The frames of {len(missing)} videos take {needed / 1e9:.1f} GB as files, and {place} has "
-            f"{free / 1e9:.1f} GB free. Set SPOTDIFF_MEDIA_CACHE to a folder on a larger disk, or take fewer frames "
-            "(SPOTDIFF_FRAMES)"
-        )
-
-
 def _listed(listed: Path, folder: Path) -> list[Path] | None:
     """The files, if all are as they were written."""
     known = listed in _known
@@ -87,7 +72,10 @@ def _listed(listed: Path, folder: Path) -> list[Path] | None:
         file.unlink(missing_ok=True)
     if damaged or not files:
         return None
-    _known.add(listed)
+    if not known:
+        _known.add(listed)
+        with contextlib.suppress(OSError):
+            os.utime(listed)
     return [file for file, _ in files]
 
 

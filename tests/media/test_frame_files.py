@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import av
@@ -170,23 +170,3 @@ def test_a_plain_png_holds_the_pixels_as_every_reader_finds_them(width: int, hei
         assert numpy.array_equal(numpy.asarray(image), pixels)
         with av.open(str(file)) as other:
             assert numpy.array_equal(next(other.decode(video=0)).to_ndarray(format="rgb24"), pixels)
-
-
-def test_too_little_room_is_found_before_a_frame_is_decoded(
-    tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = write_video(tmp_path / "a.mp4", 9)
-    large = Sampling(count=9, size=(100_000, 100_000))
-    monkeypatch.setattr(frame_files, "frames_for_files", refuse)
-    with pytest.raises(SettingError, match=r"1 videos take 270\.0 GB as files.*SPOTDIFF_MEDIA_CACHE"):
-        frame_files.check_room([(path, large)], tmp_path / "not" / "there")
-    frame_files.check_room([(path, THREE)], tmp_path / "not" / "there")
-
-
-def test_files_that_are_there_need_no_room(tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write_video(tmp_path / "a.mp4", 9)
-    files(path)
-    monkeypatch.setattr(frame_files.shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
-    frame_files.check_room([(path, THREE)], tmp_path / "files")
-    with pytest.raises(SettingError, match="GB"):
-        frame_files.check_room([(path, Sampling(count=2, size=(56, 32)))], tmp_path / "files")

@@ -17,7 +17,8 @@ from vlmeval.smp import get_rank_and_world_size
 
 from spotdiff.errors import SettingError, SpotdiffError
 from spotdiff.media.clips import link_by_digest
-from spotdiff.media.frame_files import check_room, frame_files
+from spotdiff.media.frame_files import frame_files
+from spotdiff.media.frame_room import claim, make_room
 from spotdiff.media.images import save_by_digest
 from spotdiff.media.prefetch import Ahead, clips_of
 from spotdiff.question import Panel, Part, Question, Text, Video
@@ -95,16 +96,21 @@ class SpotdiffDataset(ImageBaseDataset):  # type: ignore[misc]
     def _expected(self) -> Ahead:
         """The questions of this process, in their order, and the frames that they show."""
         evaluation = self._loaded.evaluation
-        prepare = partial(frame_files, folder=evaluation.settings.media_cache / "vlmeval")
+        settings = evaluation.settings
+        folder = settings.media_cache / "vlmeval"
+        prepare = partial(frame_files, folder=folder)
         ahead = Ahead(prepare, prepare)
-        if self._media_free or not evaluation.benchmark.video_columns:
+        if self._media_free:
+            return ahead
+        claim(folder)
+        if not evaluation.benchmark.video_columns:
             return ahead
         whole = evaluation.video_form(FORMS) != "path"
         shown = (part for _, question in self._loaded.questions() for part in question.parts)
         as_files = {
             (part.path, part.sampling) for part in shown if isinstance(part, Video) and (whole or part.as_images)
         }
-        check_room(as_files, evaluation.settings.media_cache / "vlmeval")
+        make_room(as_files, folder, settings.frame_disk * 10**9)
         rank, processes = get_rank_and_world_size()
         for index, question in itertools.islice(self._loaded.questions(), rank, None, processes):
             # Of a panel there is no file until all of it is read.
