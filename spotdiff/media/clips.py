@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import tempfile
 import threading
 from collections import OrderedDict
@@ -178,10 +179,16 @@ class _Clips:
             self._shrink(most)
 
     def _shrink(self, most: int) -> None:
-        """Under the lock: drop what was not used for longest, until the rest fits beside what is coming."""
+        """Under the lock: drop what was not used for longest, until the rest fits beside what is coming.
+
+        What a caller still uses goes last, as dropping it would free nothing.
+        """
         room = most - sum(self._coming.values())
-        while self._kept and sum(map(_bytes, self._kept.values())) > room:
-            self._kept.popitem(last=False)
+        held = sum(map(_bytes, self._kept.values()))
+        for key in sorted(self._kept, key=lambda key: _is_used(self._kept[key])):
+            if held <= room:
+                return
+            held -= _bytes(self._kept.pop(key))
 
 
 @dataclass
@@ -215,6 +222,15 @@ def _version(path: Path) -> _Version:
 
 _PIXEL = 4
 """Bytes in which Pillow holds a pixel of RGB."""
+
+
+def _is_used(frames: tuple[PILImage.Image, ...]) -> bool:
+    """Whether anything but this tuple has its frames."""
+    return bool(frames) and sys.getrefcount(frames[0]) > _OWN_REFERENCES
+
+
+_OWN_REFERENCES = 2
+"""Those of the tuple and of the call that counts."""
 
 
 def _bytes(frames: tuple[PILImage.Image, ...]) -> int:

@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import os
 import threading
+import time
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,9 @@ _LOOK_AHEAD = 64
 
 _PATIENCE = 10.0
 """Seconds that the end of the process, or a fork, waits for a clip that is being prepared."""
+
+_THREADS = 2
+"""That prepare clips: decoders of some codecs use one core, and with each thread a file is packed in memory."""
 
 Wanted = tuple[Path, Sampling]
 _Prepare = Callable[[Path, Sampling], object]
@@ -108,15 +112,43 @@ def _bytes(clip: Wanted) -> int:
         return 0
 
 
+class _Plan:
+    """Jobs that several threads take in turn. at_work: how many are being done. spent: none is left to take."""
+
+    def __init__(self, jobs: Iterator[Callable[[], object]]) -> None:
+        self._jobs = jobs
+        self._lock = threading.Lock()
+        self.at_work = 0
+        self.spent = False
+
+    def do_next(self) -> None:
+        """Do one job. Whatever goes wrong is found again, and told, when the question is asked."""
+        with self._lock:
+            job = None
+            with contextlib.suppress(Exception):
+                job = next(self._jobs, None)
+            self.spent = job is None
+            self.at_work += not self.spent
+        if job is None:
+            return
+        try:
+            with contextlib.suppress(Exception):
+                job()
+        finally:
+            with self._lock:
+                self.at_work -= 1
+
+
 class _Worker:
-    """One thread that does the jobs of the newest plan."""
+    """Threads that do the jobs of the newest plan."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._plan: Iterator[Callable[[], object]] | None = None
-        self._thread: threading.Thread | None = None
+        self._plan: _Plan | None = None
+        self._threads: list[threading.Thread] = []
         self._ended = False
-        self._at_work = threading.Lock()
+        self._at_work = [threading.Lock() for _ in range(_THREADS)]
+        """Each held by a thread while it does a job."""
         self._forking = threading.local()
         self._free = threading.Event()
         self._free.set()
@@ -125,53 +157,50 @@ class _Worker:
         with self._changed:
             if self._ended:
                 return
-            self._plan = plan
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="spotdiff-prefetch", daemon=True)
-                self._thread.start()
-            self._changed.notify()
+            self._plan = _Plan(plan)
+            if not self._threads:
+                self._threads = [
+                    threading.Thread(target=self._run, args=(lock,), name="spotdiff-prefetch", daemon=True)
+                    for lock in self._at_work
+                ]
+                for thread in self._threads:
+                    thread.start()
+            self._changed.notify_all()
 
     def end(self) -> None:
-        """Begin no further job, and wait a little for the one at work."""
+        """Begin no further job, and wait a little for those at work."""
         with self._changed:
             self._ended, self._plan = True, None
-            self._changed.notify()
-        if self._thread is not None:
-            self._thread.join(_PATIENCE)
+            self._changed.notify_all()
+        end = time.monotonic() + _PATIENCE
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
 
-    def _run(self) -> None:
+    def _run(self, at_work: threading.Lock) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._ended or self._plan is not None)
+                self._changed.wait_for(lambda: self._ended or (self._plan is not None and not self._plan.spent))
                 plan = self._plan
             if plan is None:
                 return
-            # Whatever goes wrong here is found again, and told, when the question is asked.
-            with contextlib.suppress(Exception):
-                while self._next(plan) and self._plan is plan:
-                    pass
+            while self._plan is plan and not plan.spent:
+                self._free.wait(_PATIENCE)
+                with at_work:
+                    plan.do_next()
             with self._changed:
-                if self._plan is plan:
+                if self._plan is plan and not plan.at_work:
                     self._plan = None
-
-    def _next(self, plan: Iterator[Callable[[], object]]) -> bool:
-        """Do one job; whether there was one."""
-        self._free.wait(_PATIENCE)
-        with self._at_work:
-            job = next(plan, None)
-            if job is not None:
-                with contextlib.suppress(Exception):
-                    job()
-        return job is not None
 
     def pause(self) -> None:
         """Before a fork: decoders and the import of modules hold locks that the new process could never have."""
         self._free.clear()
-        self._forking.paused = self._at_work.acquire(timeout=_PATIENCE)
+        end = time.monotonic() + _PATIENCE
+        paused = [lock for lock in self._at_work if lock.acquire(timeout=max(0.0, end - time.monotonic()))]
+        self._forking.paused = paused
 
     def go_on(self) -> None:
-        if self._forking.paused:
-            self._at_work.release()
+        for lock in self._forking.paused:
+            lock.release()
         self._free.set()
 
 

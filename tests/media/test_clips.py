@@ -113,6 +113,25 @@ def test_clips_are_held_as_far_as_they_fit_into_memory(tmp_path: Path, monkeypat
         assert decodings() == before + (held < 5)
 
 
+def test_frames_that_a_caller_still_uses_are_let_go_of_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    large = Sampling(count=3, size=(500, 400))  # 2.4 MB
+    used, unused, new = (write_video(tmp_path / f"{number}.mp4", 3) for number in range(3))
+    monkeypatch.setenv("SPOTDIFF_FRAME_MEMORY", "5")
+    held = frames_of(used, large)[0]
+    frames_of(unused, large)
+    frames_of(new, large)
+    before = decodings()
+    assert frames_of(used, large)[0] is held
+    assert decodings() == before
+    frames_of(unused, large)
+    assert decodings() == before + 1
+    # Without a caller, the one that was not used for longest goes.
+    del held
+    frames_of(new, large)
+    frames_of(used, large)
+    assert decodings() == before + 3
+
+
 def test_threads_that_ask_for_a_clip_at_once_decode_it_once(tmp_path: Path) -> None:
     path = write_video(tmp_path / "a.mp4", 9)
     with ThreadPoolExecutor(8) as pool:

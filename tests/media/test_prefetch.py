@@ -222,8 +222,8 @@ def test_a_newer_question_takes_the_place_of_what_was_planned() -> None:
     ahead.asked(1)
     go_on.set()
     settle()
-    # From the first question on there was room for two.
-    assert done == paths("1", "2", "3")
+    # From either question on there was room for two.
+    assert set(done) == set(paths("1", "2", "3"))
 
 
 _PROGRAM = """
