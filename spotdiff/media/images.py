@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import os
@@ -103,7 +104,11 @@ def save_by_digest(image: PILImage.Image, folder: Path, *, compressed: bool = Tr
     """
     target = folder / f"{pixel_digest(image)}.png"
     try:
-        if not target.exists():
+        if target.exists():
+            # Tells when it was used last, see `spotdiff.media.frame_room`.
+            with contextlib.suppress(OSError):
+                os.utime(target)
+        else:
             folder.mkdir(parents=True, exist_ok=True)
             _write_png(image, target, compressed)
     except OSError as error:

@@ -1,18 +1,21 @@
 """The folder of image files: what a run needs is there or an error; what no run needs goes first."""
 
+import contextlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from PIL import Image
 from videos import numbered, write_video
 
 from spotdiff.errors import SettingError
 from spotdiff.media import clips, frame_files, frame_room
 from spotdiff.media.frame_files import frame_files as files_of
-from spotdiff.media.frame_room import make_room
+from spotdiff.media.frame_room import _claim, make_room
 from spotdiff.media.images import save_by_digest
 from spotdiff.media.sampling import Sampling
 
@@ -133,22 +136,121 @@ def test_within_the_limit_nothing_goes(tmp_path: Path, folder: Path) -> None:
     assert there(folder) == files
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="folders are not locked there, and nothing is removed")
-def test_nothing_goes_while_another_process_works_in_the_folder(tmp_path: Path, folder: Path) -> None:
-    files = set(files_of(video(tmp_path / "videos", 0), THREE, folder))
-    code = (
-        "import sys; from pathlib import Path; from spotdiff.media.frame_room import claim\n"
-        "assert claim(Path(sys.argv[1])) is not None; print('claimed', flush=True); sys.stdin.read()"
-    )
-    command = [sys.executable, "-c", code, str(folder)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+needs_locks = pytest.mark.skipif(sys.platform == "win32", reason="files are not locked there, and nothing is removed")
+
+
+CODE = "import sys; from pathlib import Path; from spotdiff.media.frame_room import _claim, make_room\n"
+
+
+def process(folder: Path, code: str) -> subprocess.Popen[str]:
+    """One of its own, where `folder` is known."""
+    command = [sys.executable, "-c", f"{CODE}folder = Path(sys.argv[1])\n{code}", str(folder)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+@contextlib.contextmanager
+def another_process(folder: Path) -> Iterator[None]:
+    """That works in the folder."""
+    with process(folder, "assert _claim(folder); print('claimed', flush=True); sys.stdin.read()") as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "claimed\n"
+        yield
+        other.communicate("", timeout=60)
+
+
+def room_made_by_another(folder: Path) -> None:
+    """It wants none of the files, and no file at all to be there."""
+    with process(folder, "make_room([], folder, 0)") as other:
+        assert other.wait(60) == 0
+
+
+@needs_locks
+def test_nothing_goes_while_another_process_works_in_the_folder(tmp_path: Path, folder: Path) -> None:
+    files = set(files_of(video(tmp_path / "videos", 0), THREE, folder))
+    with another_process(folder):
         make_room([], folder, 0)
         assert there(folder) == files
-        other.communicate("", timeout=60)
     make_room([], folder, 0)
     assert there(folder) == set()
+
+
+@needs_locks
+def test_who_found_another_one_at_work_is_at_work_itself(tmp_path: Path, folder: Path) -> None:
+    files = set(files_of(video(tmp_path / "videos", 0), THREE, folder))
+    with another_process(folder):
+        make_room([], folder, 0)
+    room_made_by_another(folder)
+    assert there(folder) == files
+
+
+@needs_locks
+def test_no_process_is_alone_in_the_moment_in_which_another_finds_that_it_is_not(folder: Path) -> None:
+    import fcntl
+
+    with another_process(folder), frame_room._alone(_claim(folder)) as alone:
+        assert not alone
+        other = process(folder, "make_room([], folder, 0)")
+        # It waits at the gate.
+        with pytest.raises(subprocess.TimeoutExpired):
+            other.wait(2)
+        with (folder / ".users").open() as file, pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    other.communicate(timeout=60)
+    assert other.returncode == 0
+
+
+@needs_locks
+def test_a_process_that_is_forked_off_leaves_the_lock_to_its_parent(tmp_path: Path, folder: Path) -> None:
+    files = set(files_of(video(tmp_path / "videos", 0), THREE, folder))
+    assert _claim(folder)
+    if (child := os.fork()) == 0:
+        claims = -1
+        try:
+            make_room([], folder, 0)
+            claims = len(frame_room._claims)
+        finally:
+            os._exit(claims)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    room_made_by_another(folder)
+    assert there(folder) == files
+
+
+def test_two_data_sets_of_a_run_leave_each_other_their_files(tmp_path: Path, folder: Path) -> None:
+    """VLMEvalKit builds all data sets of a command before it asks the first question."""
+    first, second, old = (video(tmp_path / "videos", number) for number in range(3))
+    files = {path: set(files_of(path, THREE, folder)) for path in (first, old)}
+    make_room([(first, THREE)], folder, taken(folder))
+    files[second] = set(files_of(second, THREE, folder))
+    image = save_by_digest(Image.new("RGB", (8, 8)), folder)
+    make_room([(second, THREE)], folder, 0)
+    assert there(folder) == files[first] | files[second] | {image}
+
+
+def test_an_image_that_is_used_again_is_not_the_oldest_one(tmp_path: Path, folder: Path) -> None:
+    red, blue = (Image.new("RGB", (8, 8), colour) for colour in ("red", "blue"))
+    for seconds, image in ((1000, red), (2000, blue)):
+        os.utime(save_by_digest(image, folder), (seconds, seconds))
+    used = save_by_digest(red, folder)
+    make_room([], folder, used.stat().st_size)
+    assert there(folder) == {used}
+
+
+@needs_locks
+def test_what_cannot_be_looked_at_or_removed_stays_and_other_files_go(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = files_of(video(tmp_path / "videos", 0), THREE, folder)
+    (folder / f"{64 * '0'}.png").symlink_to(tmp_path / "gone")
+    removed = Path.unlink
+
+    def unlink(path: Path, missing_ok: bool = False) -> None:
+        if path == files[1]:
+            raise PermissionError(13, "Permission denied")
+        removed(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", unlink)
+    make_room([], folder, 0)
+    assert there(folder) == {files[1], folder / f"{64 * '0'}.png"}
 
 
 def test_a_run_that_needs_more_than_is_allowed_keeps_its_files_and_says_so(

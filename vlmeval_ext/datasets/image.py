@@ -18,9 +18,9 @@ from vlmeval.smp import get_rank_and_world_size
 from spotdiff.errors import SettingError, SpotdiffError
 from spotdiff.media.clips import link_by_digest
 from spotdiff.media.frame_files import frame_files
-from spotdiff.media.frame_room import claim, make_room
+from spotdiff.media.frame_room import make_room
 from spotdiff.media.images import save_by_digest
-from spotdiff.media.prefetch import Ahead, clips_of
+from spotdiff.media.prefetch import Ahead, Wanted, clips_of
 from spotdiff.question import Panel, Part, Question, Text, Video
 from spotdiff.tasks import vlmeval_tasks
 from vlmeval_ext.invocation import Invocation, is_media_free, last_part
@@ -102,21 +102,21 @@ class SpotdiffDataset(ImageBaseDataset):  # type: ignore[misc]
         ahead = Ahead(prepare, prepare)
         if self._media_free:
             return ahead
-        claim(folder)
-        if not evaluation.benchmark.video_columns:
-            return ahead
         whole = evaluation.video_form(FORMS) != "path"
-        shown = (part for _, question in self._loaded.questions() for part in question.parts)
-        as_files = {
-            (part.path, part.sampling) for part in shown if isinstance(part, Video) and (whole or part.as_images)
-        }
-        make_room(as_files, folder, settings.frame_disk * 10**9)
+        with_videos = evaluation.benchmark.video_columns
+        make_room(self._clips_as_files(whole) if with_videos else (), folder, settings.frame_disk * 10**9)
+        if not with_videos:
+            return ahead
         rank, processes = get_rank_and_world_size()
         for index, question in itertools.islice(self._loaded.questions(), rank, None, processes):
             # Of a panel there is no file until all of it is read.
             if not any(isinstance(part, Panel) for part in question.parts):
                 ahead.expect(index, clips_of(question, whole=whole))
         return ahead
+
+    def _clips_as_files(self, whole: bool) -> set[Wanted]:
+        shown = (part for _, question in self._loaded.questions() for part in question.parts)
+        return {(part.path, part.sampling) for part in shown if isinstance(part, Video) and (whole or part.as_images)}
 
     def dump_image(self, line: Mapping[str, Any]) -> list[str]:
         """Called only by a model that words the prompt itself."""
