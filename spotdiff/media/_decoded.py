@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from spotdiff.errors import DataError
 
@@ -14,6 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from PIL import Image as PILImage
+
+_THREADS = 4
+"""That convert frames of one video, on as many cores."""
+
+_PENDING = 2 * _THREADS
+"""Frames that wait to be converted, or for one before them, and are held for that long."""
 
 FETCH = "Fetch the file again"
 REENCODE = "Fetch the file again; if its source has the same fault, encode it anew: ffmpeg -i OLD -c:v libx264 NEW.mp4"
@@ -43,7 +51,11 @@ class VideoInfo:
 
 Kept = TypeVar("Kept")
 Keep: TypeAlias = "Callable[[PILImage.Image], Kept]"
-"""What is held of a frame, upright RGB: called as soon as the frame is decoded."""
+"""What is held of a frame, upright RGB: called as soon as the frame is decoded, in any thread."""
+
+
+def keep_nothing(_: PILImage.Image) -> None:
+    """Where no frame is wanted."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +64,37 @@ class Decoded(Generic[Kept]):
 
     info: VideoInfo
     kept: tuple[Kept, ...]
+
+
+class InThreads(Generic[Kept]):
+    """Frames that threads convert while the decoder goes on, as resizing one takes longer than decoding it.
+
+    Used as a context: outside of it no thread is left. convert: makes of a frame what is kept.
+    """
+
+    def __init__(self, convert: Callable[[Any], Kept]) -> None:
+        self._convert = convert
+        self._kept: list[Kept] = []
+        self._pending: deque[Future[Kept]] = deque()
+        self._pool = ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1))
+
+    def __enter__(self) -> InThreads[Kept]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def add(self, frame: Any) -> None:
+        """Raises what converting an earlier frame raised."""
+        if len(self._pending) >= _PENDING:
+            self._kept.append(self._pending.popleft().result())
+        self._pending.append(self._pool.submit(self._convert, frame))
+
+    def kept(self) -> tuple[Kept, ...]:
+        """Of all frames, in the order in which they were added. Raises what converting raised."""
+        while self._pending:
+            self._kept.append(self._pending.popleft().result())
+        return tuple(self._kept)
 
 
 class CannotOpen(Exception):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import struct
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from spotdiff.media._decoded import REENCODE, CannotOpen, Decoded, Keep, Kept, VideoInfo, fault, reason
+from spotdiff.media._decoded import REENCODE, CannotOpen, Decoded, InThreads, Keep, Kept, VideoInfo, fault, reason
 
 if TYPE_CHECKING:
     from PIL import Image as PILImage
@@ -86,9 +85,8 @@ def decode(path: Path, wanted: Collection[int], size: tuple[int, int] | None, ke
     Raises CannotOpen; DataError when there is no video or no frame in it, or any part of it is damaged.
     """
     times: list[int | None] = []
-    kept: list[Kept] = []
     first = None
-    with _opened(path) as (container, stream):
+    with _opened(path) as (container, stream), InThreads(lambda frame: keep(_picture(frame, size))) as converted:
         stream.thread_type = "AUTO"
         for packet in container.demux(stream):
             frames = packet.decode()
@@ -97,15 +95,11 @@ def decode(path: Path, wanted: Collection[int], size: tuple[int, int] | None, ke
             for frame in frames:
                 first = first or frame
                 if len(times) in wanted:
-                    kept.append(keep(_picture(frame, size)))
+                    converted.add(frame)
                 times.append(frame.pts)
         if first is None:
             raise fault(path, "the video has no frame")
-        decoded = Decoded(_info(stream, first, times), tuple(kept))
-    # A frame whose side data was looked at refers to itself, and holds its picture until it is found: 30 MB a video.
-    del frames, frame, first
-    gc.collect(1)
-    return decoded
+        return Decoded(_info(stream, first, times), converted.kept())
 
 
 @contextmanager
@@ -162,7 +156,10 @@ def _picture(frame: Any, size: tuple[int, int] | None) -> PILImage.Image:
 
 
 def _transposition(frame: Any) -> str | None:
-    data = frame.side_data.get("DISPLAYMATRIX")
+    from av.sidedata.sidedata import SideDataContainer
+
+    # Not `frame.side_data`, which makes a frame refer to itself: 2 MB each until the garbage collector finds them.
+    data = SideDataContainer(frame).get("DISPLAYMATRIX")  # type: ignore[call-arg]
     if data is None:
         return None
     a, b, _, c, d = struct.unpack("=9i", bytes(data))[:5]

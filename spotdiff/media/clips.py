@@ -9,14 +9,14 @@ import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from spotdiff.errors import DataError, SettingError
+from spotdiff.media._block import Pieces
 from spotdiff.media._memory import give_back_freed
 from spotdiff.media.sampling import Sampling
 from spotdiff.media.store import FrameKey, FrameStore, packed_frame
@@ -225,12 +225,12 @@ _PIXEL = 4
 
 
 def _is_used(frames: tuple[PILImage.Image, ...]) -> bool:
-    """Whether anything but this tuple has its frames."""
-    return bool(frames) and sys.getrefcount(frames[0]) > _OWN_REFERENCES
+    """Whether anything but this tuple has its frames, one of which it may have several times."""
+    return bool(frames) and sys.getrefcount(frames[0]) > _CALL + sum(frame is frames[0] for frame in frames)
 
 
-_OWN_REFERENCES = 2
-"""Those of the tuple and of the call that counts."""
+_CALL = 1
+"""References that a call which counts them has."""
 
 
 def _bytes(frames: tuple[PILImage.Image, ...]) -> int:
@@ -239,8 +239,9 @@ def _bytes(frames: tuple[PILImage.Image, ...]) -> int:
 
 def _stored(path: Path, sampling: Sampling, settings: Settings) -> tuple[tuple[PILImage.Image, ...], bool]:
     """The frames, read from the store or put into it, and whether they were decoded."""
+    frames, packed = Pieces(), Pieces()
     if not settings.frame_disk or not path.is_file():
-        return _decoded(path, sampling).frames, True
+        return _decoded(path, sampling, frames.copy_image).frames, True
     store = _opened_store(settings)
     version = _version(path)
     key = _frame_key(path, sampling)
@@ -251,11 +252,9 @@ def _stored(path: Path, sampling: Sampling, settings: Settings) -> tuple[tuple[P
         found = store.get(key)
         if found is not None:
             return found, False
-        # Packed by a thread of its own while the next ones are decoded: decoders rarely use all cores.
-        with ThreadPoolExecutor(1) as pool:
-            clip = _decoded(path, sampling, lambda frame: (frame, pool.submit(packed_frame, frame)))
+        clip = _decoded(path, sampling, lambda frame: (frames.copy_image(frame), packed_frame(frame, packed)))
         if _may_be_kept(clip, path, version):
-            store.put(key, [packed.result() for _, packed in clip.frames])
+            store.put(key, [each for _, each in clip.frames])
     return tuple(frame for frame, _ in clip.frames), True
 
 
@@ -272,7 +271,7 @@ def _fill(path: Path, sampling: Sampling, settings: Settings) -> bool:
     with store.filling(key, settings.video_timeout):
         if store.has(key):
             return False
-        clip = _decoded(path, sampling, packed_frame)
+        clip = _decoded(path, sampling, partial(packed_frame, memory=Pieces()))
         if _may_be_kept(clip, path, version):
             store.put(key, clip.frames)
     return True

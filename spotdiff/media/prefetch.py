@@ -25,7 +25,7 @@ _PATIENCE = 10.0
 """Seconds that the end of the process, or a fork, waits for a clip that is being prepared."""
 
 _THREADS = 2
-"""That prepare clips: decoders of some codecs use one core, and with each thread a file is packed in memory."""
+"""That prepare clips. On two cores a model waited for 9 and 15 % of two runs with one, for 3 and 7 % with two."""
 
 Wanted = tuple[Path, Sampling]
 _Prepare = Callable[[Path, Sampling], object]

@@ -1,8 +1,9 @@
 """Decoded frames on disk: a video is decoded once, whichever process asks next.
 
 An entry is one file: a line of JSON, then the frames, one after the other. Every frame is stored without loss: each row
-of pixels as its difference from the row above, which halves the size, then compressed. An entry appears whole or not at
-all, is checked in all of its bytes when it is read, and is decoded anew when anything in it is not as it was written.
+of pixels as its difference from the row above, which halves the size, then compressed. An entry gets its name when all
+of it is written, and is checked in all of its bytes when it is read: one that is not as it was written, as a power
+failure may leave it, is removed, and the video is decoded anew.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from spotdiff.media._block import Pieces, empty_frames, fill, image_at
+
 if TYPE_CHECKING:
-    import numpy
     from PIL import Image as PILImage
 
 _SUFFIX = ".frames"
@@ -44,6 +46,9 @@ _AT_ONCE = 8
 
 _BLOCK = 1 << 20
 """Bytes of an entry that are read together for its checksum."""
+
+_LENGTH = 4
+"""Bytes in front of a packed frame that state its length."""
 
 _FORMAT = 1
 _CODEC = "zstd"
@@ -71,11 +76,10 @@ class FrameKey:
 
 @dataclass(frozen=True)
 class PackedFrame:
-    """A frame as an entry holds it, which is about half of its pixels. size: width and height. content: its length in
-    front."""
+    """A frame as an entry holds it, in about half of the bytes of its pixels. size: width and height."""
 
     size: tuple[int, int]
-    content: bytes
+    content: bytes | memoryview
 
 
 class FrameStore:
@@ -224,19 +228,21 @@ def _locked(file: int, fcntl: Any) -> bool:
     return True
 
 
-def _packed(key: FrameKey, frames: Sequence[PILImage.Image | PackedFrame]) -> Iterator[bytes]:
+def _packed(key: FrameKey, frames: Sequence[PILImage.Image | PackedFrame]) -> Iterator[bytes | memoryview]:
     """The bytes of an entry, in pieces; one frame is held at a time beside those given."""
     width, height = frames[0].size
     header = {"key": vars(key), "frames": len(frames), "width": width, "height": height}
     digest = hashlib.sha256()
     packed = (frame if isinstance(frame, PackedFrame) else packed_frame(frame) for frame in frames)
-    for piece in itertools.chain([json.dumps(header).encode() + b"\n"], (frame.content for frame in packed)):
+    pieces = ((len(frame.content).to_bytes(_LENGTH, "little"), frame.content) for frame in packed)
+    for piece in itertools.chain([json.dumps(header).encode() + b"\n"], itertools.chain.from_iterable(pieces)):
         digest.update(piece)
         yield piece
     yield digest.digest()
 
 
-def packed_frame(frame: PILImage.Image) -> PackedFrame:
+def packed_frame(frame: PILImage.Image, memory: Pieces | None = None) -> PackedFrame:
+    """memory: where the content is put; by default it is an object of its own."""
     import numpy
     import pyarrow
 
@@ -245,8 +251,8 @@ def packed_frame(frame: PILImage.Image) -> PackedFrame:
     rows = numpy.empty_like(pixels)
     rows[0] = pixels[0]
     numpy.subtract(pixels[1:], pixels[:-1], out=rows[1:])
-    packed: bytes = codec.compress(pyarrow.py_buffer(rows), asbytes=True)
-    return PackedFrame(frame.size, len(packed).to_bytes(4, "little") + packed)
+    content = codec.compress(pyarrow.py_buffer(rows), asbytes=True)
+    return PackedFrame(frame.size, memory.copy(content) if memory else content)
 
 
 def _checked(file: BinaryIO, key: FrameKey) -> dict[str, Any]:
@@ -269,42 +275,24 @@ def _checked(file: BinaryIO, key: FrameKey) -> dict[str, Any]:
 
 
 def _unpacked(header: dict[str, Any], file: BinaryIO) -> tuple[PILImage.Image, ...]:
-    """All frames of an entry, in one piece of memory, which is given back with the last of them."""
     import numpy
     import pyarrow
 
     codec = pyarrow.Codec(_CODEC)
     count, width, height = header["frames"], header["width"], header["height"]
-    pixels = numpy.empty((count, height, width, 4), numpy.uint8)
+    pixels = empty_frames(count, (width, height))
     scratch = numpy.empty((min(_AT_ONCE, count), height, width * 3), numpy.uint8)
     for first in range(0, count, _AT_ONCE):
         part = pixels[first : first + _AT_ONCE]
         rows = scratch[: len(part)]
         for frame in rows:
-            length = int.from_bytes(file.read(4), "little")
+            length = int.from_bytes(file.read(_LENGTH), "little")
             frame.reshape(-1)[:] = numpy.frombuffer(codec.decompress(file.read(length), frame.size), numpy.uint8)
         # Twice as fast as numpy's own running sum, which goes down the columns.
         for row in range(1, height):
             numpy.add(rows[:, row - 1], rows[:, row], out=rows[:, row])
-        colours = rows.reshape(len(part), height, width, 3)
-        # Channel by channel: twice as fast as all three at once.
-        for channel in range(3):
-            part[..., channel] = colours[..., channel]
-        part[..., 3] = 255
-    return tuple(_image(frame) for frame in pixels)
-
-
-def _image(pixels: numpy.ndarray[Any, numpy.dtype[numpy.uint8]]) -> PILImage.Image:
-    """An RGB image that lies where these pixels (height x width x 4) lie: Pillow gives a pixel of RGB four bytes.
-
-    It is copied as soon as something is drawn on it.
-    """
-    import pyarrow
-    from PIL import Image
-
-    height, width, channels = pixels.shape
-    values = pyarrow.Array.from_buffers(pyarrow.uint8(), pixels.size, [None, pyarrow.py_buffer(pixels)])
-    return Image.fromarrow(pyarrow.FixedSizeListArray.from_arrays(values, channels), "RGB", (width, height))
+        fill(part, rows.reshape(len(part), height, width, 3))
+    return tuple(image_at(frame) for frame in pixels)
 
 
 def _first_line(error: Exception) -> str:

@@ -33,7 +33,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
 from spotdiff.media import _decord, _pyav
-from spotdiff.media._decoded import CannotOpen, Decoded, Keep, Kept, VideoInfo, check_not_cut, check_regular, fault
+from spotdiff.media._decoded import (
+    CannotOpen,
+    Decoded,
+    Keep,
+    Kept,
+    VideoInfo,
+    check_not_cut,
+    check_regular,
+    fault,
+    keep_nothing,
+)
 from spotdiff.media._limited import decode_within
 from spotdiff.media.sampling import Sampling, even_indices, indices_at_fps
 
@@ -141,7 +151,7 @@ def verify(path: str | os.PathLike[str], timeout: float = 60.0) -> VideoInfo:
 def decode_whole(path: Path) -> VideoInfo:
     """Decode every frame in this process. Raises DataError."""
     check_not_cut(path)
-    return _first_to_open(path, "pyav", lambda _, backend: backend.decode(path, (), None, type).info)
+    return _first_to_open(path, "pyav", lambda _, backend: backend.decode(path, (), None, keep_nothing).info)
 
 
 def decoder_version(decoder: Decoder = "pyav") -> str:
@@ -169,7 +179,7 @@ def _first_to_open(path: Path, first: Decoder, action: Callable[[Decoder, _Backe
 
 
 def _info(path: Path, backend: _Backend) -> VideoInfo:
-    return backend.scan(path) or backend.decode(path, (), None, type).info
+    return backend.scan(path) or backend.decode(path, (), None, keep_nothing).info
 
 
 def _read(path: Path, sampling: Sampling, name: Decoder, backend: _Backend, keep: Keep[Kept]) -> Clip[Kept]:
