@@ -67,9 +67,9 @@ class Decoded(Generic[Kept]):
 
 
 class InThreads(Generic[Kept]):
-    """Frames that threads convert while the decoder goes on, as resizing one takes longer than decoding it.
+    """What threads convert while the caller goes on, such as frames: resizing one takes longer than decoding it.
 
-    Used as a context: outside of it no thread is left. convert: makes of a frame what is kept.
+    Used as a context: outside of it no thread is left. convert: makes of each what is kept.
     """
 
     def __init__(self, convert: Callable[[Any], Kept]) -> None:

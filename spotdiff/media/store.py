@@ -22,9 +22,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from spotdiff.media._block import Pieces, empty_frames, fill, image_at
+from spotdiff.media._decoded import InThreads
 
 if TYPE_CHECKING:
     from PIL import Image as PILImage
+
+    from spotdiff.media._block import Pixels
 
 _SUFFIX = ".frames"
 _UNFINISHED = ".unfinished"
@@ -275,24 +278,32 @@ def _checked(file: BinaryIO, key: FrameKey) -> dict[str, Any]:
 
 
 def _unpacked(header: dict[str, Any], file: BinaryIO) -> tuple[PILImage.Image, ...]:
+    count, width, height = header["frames"], header["width"], header["height"]
+    pixels = empty_frames(count, (width, height))
+    with InThreads(_unpack) as unpacking:
+        for first in range(0, count, _AT_ONCE):
+            part = pixels[first : first + _AT_ONCE]
+            contents = [file.read(int.from_bytes(file.read(_LENGTH), "little")) for _ in part]
+            unpacking.add((contents, part))
+        unpacking.kept()
+    return tuple(image_at(frame) for frame in pixels)
+
+
+def _unpack(job: tuple[Sequence[bytes], Pixels]) -> None:
+    """Some frames, to where they are wanted."""
     import numpy
     import pyarrow
 
+    contents, target = job
     codec = pyarrow.Codec(_CODEC)
-    count, width, height = header["frames"], header["width"], header["height"]
-    pixels = empty_frames(count, (width, height))
-    scratch = numpy.empty((min(_AT_ONCE, count), height, width * 3), numpy.uint8)
-    for first in range(0, count, _AT_ONCE):
-        part = pixels[first : first + _AT_ONCE]
-        rows = scratch[: len(part)]
-        for frame in rows:
-            length = int.from_bytes(file.read(_LENGTH), "little")
-            frame.reshape(-1)[:] = numpy.frombuffer(codec.decompress(file.read(length), frame.size), numpy.uint8)
-        # Twice as fast as numpy's own running sum, which goes down the columns.
-        for row in range(1, height):
-            numpy.add(rows[:, row - 1], rows[:, row], out=rows[:, row])
-        fill(part, rows.reshape(len(part), height, width, 3))
-    return tuple(image_at(frame) for frame in pixels)
+    count, height, width, _ = target.shape
+    rows = numpy.empty((count, height, width * 3), numpy.uint8)
+    for frame, content in zip(rows, contents, strict=True):
+        frame.reshape(-1)[:] = numpy.frombuffer(codec.decompress(content, frame.size), numpy.uint8)
+    # Twice as fast as numpy's own running sum, which goes down the columns.
+    for row in range(1, height):
+        numpy.add(rows[:, row - 1], rows[:, row], out=rows[:, row])
+    fill(target, rows.reshape(count, height, width, 3))
 
 
 def _first_line(error: Exception) -> str:
